@@ -1,0 +1,2 @@
+// Package schema is JSON Schema for the arguments of tools.
+package schema
