@@ -1,0 +1,219 @@
+package truncate
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// source is what is cut: a text, or the two ends of one whose middle is gone.
+type source struct {
+	text  string
+	at    int  // where the gap is in text; -1: there is none
+	joint bool // the gap ends with a line
+	bytes int  // of the whole, gap included
+	// newlines of the whole. Under folds some of them stand for lines that text
+	// shows only once.
+	newlines int
+	folds    []fold    // runs of equal lines that were folded, in order
+	errs     []errLine // lines of the gap that look like errors
+}
+
+// fold is a place in a text where lines were left out because they repeat.
+type fold struct {
+	off   int // in the text, behind what stands for the run
+	lines int // how many lines fewer there are up to here
+}
+
+// line returns the number of the line, from 1, that begins at off.
+func (s *source) line(off int) int {
+	n := strings.Count(s.text[:off], "\n") + 1
+	for _, f := range s.folds {
+		if f.off > off {
+			break
+		}
+		n += f.lines
+	}
+	return n
+}
+
+func (s *source) totalLines() int {
+	if s.text != "" && s.text[len(s.text)-1] != '\n' {
+		return s.newlines + 1
+	}
+	return s.newlines
+}
+
+// cut bounds src, which does not fit, to l. path and err are those of the spill.
+func (p Policy) cut(l limits, src *source, path string, err error) Cut {
+	c := Cut{
+		Truncated:  true,
+		TotalBytes: src.bytes, TotalLines: src.totalLines(),
+		Path: path, SpillErr: err,
+	}
+	limit := l.bytes
+	if limit < 0 {
+		limit = len(src.text) + 4096 // room for the notice
+	}
+	if l.tokens >= 0 {
+		limit = min(limit, l.tokens*maxTokenBytes)
+	}
+	for form := formFull; ; form++ {
+		// The notice is longest when everything is omitted.
+		worst := c
+		worst.Bytes, worst.Lines, worst.NextLine = c.TotalBytes, c.TotalLines, c.TotalLines
+		room := len(p.notice(&worst, nil, form)) + 2
+		if form < formNone && room > limit*3/4 {
+			continue
+		}
+		if form == formNone {
+			room = 0
+		}
+		if p.fill(l, src, &c, form, limit, limit-room) || form == formNone {
+			return c
+		}
+	}
+}
+
+// maxTokenBytes is more than a token ever stands for on average; it only keeps
+// the first try at a budget of tokens from counting a whole text.
+const maxTokenBytes = 32
+
+// fill completes c within limit bytes, of which budget are for the kept parts.
+// It reports whether that left something of the text.
+func (p Policy) fill(l limits, src *source, c *Cut, form noticeForm, limit, budget int) bool {
+	var errs []errLine
+	share := 0
+	if p.Keep == HeadTail && p.Errors > 0 && form <= formPlain {
+		from, to := p.window(l, src, budget)
+		if len(src.errs) > 0 || findErrors(src, from, to, 1, nil) != nil {
+			share = min(budget/4, p.Errors*(maxErrLine/2))
+		}
+	}
+	for range 40 {
+		if budget <= share && form != formNone {
+			return false
+		}
+		from, to := p.window(l, src, max(0, budget-share))
+		if share > 0 {
+			errs = fitErrors(findErrors(src, from, to, p.Errors, src.errs), p.Errors, share)
+		}
+		p.compose(src, c, errs, form, from, to)
+		over := len(c.Text) - limit
+		if l.bytes < 0 {
+			over = 0
+		}
+		if over <= 0 && l.fitsTokens(c.Text) {
+			return true
+		}
+		next := budget - over
+		if over <= 0 {
+			// Tokens: shrink in proportion, and a little more.
+			next = budget * l.tokens / max(1, l.tokensOf(c.Text))
+			next -= next / 32
+		}
+		budget = max(0, min(next, budget-1-budget/64))
+	}
+	// Only a count of tokens that does not shrink with the text gets here.
+	p.compose(src, c, nil, formNone, 0, len(src.text))
+	return true
+}
+
+// window returns which part of src.text is left out for the kept rest to be
+// within budget bytes and the limit of lines.
+func (p Policy) window(l limits, src *source, budget int) (from, to int) {
+	whole := src.at < 0
+	front, back := src.text, src.text
+	if !whole {
+		front, back = src.text[:src.at], src.text[src.at:]
+	}
+	switch p.Keep {
+	case Tail:
+		return 0, len(src.text) - len(back) + p.tail(src, back, budget, l.lines)
+	case HeadTail:
+		share := p.HeadShare
+		if share <= 0 || share >= 1 {
+			share = 0.5
+		}
+		lines := l.lines
+		if lines >= 0 {
+			lines = int(float64(lines) * share)
+		}
+		from = headEnd(front, int(float64(budget)*share), lines, false)
+		if lines >= 0 {
+			lines = max(0, l.lines-countLines(src.text[:from]))
+		}
+		if whole {
+			back = src.text[from:]
+		}
+		return from, len(src.text) - len(back) + p.tail(src, back, budget-from, lines)
+	default:
+		return headEnd(front, budget, l.lines, whole), len(src.text)
+	}
+}
+
+// tail is tailStart that knows about the gap.
+func (p Policy) tail(src *source, back string, budget, lines int) int {
+	start := tailStart(back, budget, lines, len(back) == len(src.text))
+	if start == 0 && src.at > 0 && !src.joint {
+		// Behind the gap the first line may be the rest of one.
+		if nl := strings.IndexByte(back, '\n') + 1; nl > 0 && nl < len(back) && nl <= len(back)/2 {
+			return nl
+		}
+		return runeCeil(back, 0)
+	}
+	return start
+}
+
+// compose sets the fields of c that depend on what is left out: src.text[from:to]
+// and the gap in it.
+func (p Policy) compose(src *source, c *Cut, errs []errLine, form noticeForm, from, to int) {
+	head, tail := src.text[:from], src.text[to:]
+	c.Bytes = src.bytes - len(head) - len(tail)
+	newlines := src.newlines - strings.Count(head, "\n") - strings.Count(tail, "\n")
+	for _, f := range src.folds {
+		switch {
+		case f.off <= from, f.off > to:
+			newlines -= f.lines
+		}
+	}
+	c.Lines = newlines
+	atLine := to > 0 && src.text[to-1] == '\n'
+	if src.at == to && src.at > 0 {
+		atLine = src.joint
+	}
+	if !atLine && c.Bytes > 0 {
+		c.Lines++ // what is left out ends within a line
+	}
+	c.NextLine = 0
+	if from == 0 || head[from-1] == '\n' {
+		c.NextLine = src.line(from)
+	}
+	c.Head, c.Tail = valid(head), valid(tail)
+	c.Text = join(c.Head, p.notice(c, errs, form), c.Tail)
+}
+
+// join puts the notice on lines of its own between the kept parts.
+func join(head, notice, tail string) string {
+	if notice == "" {
+		return head + tail
+	}
+	var b strings.Builder
+	b.Grow(len(head) + len(notice) + len(tail) + 2)
+	b.WriteString(head)
+	if head != "" && head[len(head)-1] != '\n' {
+		b.WriteByte('\n')
+	}
+	b.WriteString(notice)
+	if tail != "" {
+		b.WriteByte('\n')
+		b.WriteString(tail)
+	}
+	return b.String()
+}
+
+func valid(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	return repair(s)
+}

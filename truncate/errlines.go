@@ -1,0 +1,209 @@
+package truncate
+
+import (
+	"slices"
+	"strings"
+)
+
+// errLine is a line that looks like an error.
+type errLine struct {
+	line int   // from 1
+	off  int64 // of its beginning in the whole text
+	text string
+	weak bool // only a warning
+}
+
+const (
+	maxErrLine   = 200      // bytes of a line that are shown
+	maxErrSearch = 64 << 20 // bytes that are searched: as much as a Store keeps
+)
+
+// findErrors returns the lines within src.text[from:to] and the gap that look
+// like errors, in order: at most n errors and n warnings. gap are those of the gap.
+func findErrors(src *source, from, to, n int, gap []errLine) []errLine {
+	before, after := src.text[from:to], ""
+	if src.at >= 0 {
+		before, after = src.text[from:max(from, min(src.at, to))], src.text[min(src.at, to):to]
+	}
+	var f errFinder
+	f.max = n
+	f.find(before, src, from)
+	f.found = append(f.found, gap...)
+	for _, e := range gap {
+		f.count(e)
+	}
+	if after != "" {
+		f.find(after, src, to-len(after))
+	}
+	return f.found
+}
+
+// fitErrors chooses at most n of errs with at most size bytes: errors before
+// warnings, then the first ones; still in order.
+func fitErrors(errs []errLine, n, size int) []errLine {
+	var out []errLine
+	for _, weak := range []bool{false, true} {
+		for _, e := range errs {
+			if e.weak != weak {
+				continue
+			}
+			cost := len(e.text) + 12
+			if len(out) == n || cost > size {
+				continue
+			}
+			size -= cost
+			out = append(out, e)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b errLine) int { return a.line - b.line })
+	return out
+}
+
+// errFinder collects up to max errors and as many warnings.
+type errFinder struct {
+	max          int
+	strong, weak int
+	found        []errLine
+}
+
+func (f *errFinder) full() bool { return f.strong >= f.max }
+
+func (f *errFinder) count(e errLine) bool {
+	if e.weak {
+		f.weak++
+		return f.weak <= f.max
+	}
+	f.strong++
+	return f.strong <= f.max
+}
+
+// find searches the complete lines of part, which begins at off in src.text.
+func (f *errFinder) find(part string, src *source, off int) {
+	part = part[:min(len(part), maxErrSearch)]
+	line, counted := 0, off
+	for i := 0; i < len(part) && !f.full(); {
+		hit, weak := nextError(part[i:])
+		if hit < 0 {
+			return
+		}
+		hit += i
+		start := strings.LastIndexByte(part[:hit], '\n') + 1
+		end := len(part)
+		if nl := strings.IndexByte(part[hit:], '\n'); nl >= 0 {
+			end = hit + nl
+		}
+		if line == 0 {
+			line = src.line(off + start)
+		} else {
+			line += src.linesBetween(counted, off+start)
+		}
+		counted = off + start
+		e := errLine{line: line, weak: weak && !hasStrong(part[hit:end]), text: clipLine(part[start:end], hit-start)}
+		if f.count(e) {
+			f.found = append(f.found, e)
+		}
+		i = end
+	}
+}
+
+// linesBetween counts the lines from one line's beginning to another's.
+func (s *source) linesBetween(from, to int) int {
+	n := strings.Count(s.text[from:to], "\n")
+	for _, f := range s.folds {
+		if f.off > from && f.off <= to {
+			n += f.lines
+		}
+	}
+	return n
+}
+
+// hasStrong reports whether a line that has a warning has an error as well.
+func hasStrong(line string) bool {
+	for len(line) > 0 {
+		i, weak := nextError(line)
+		if i < 0 {
+			return false
+		}
+		if !weak {
+			return true
+		}
+		line = line[i+1:]
+	}
+	return false
+}
+
+// clipLine shortens a line to what is shown, with the hit in it.
+func clipLine(line string, hit int) string {
+	line = strings.TrimRight(line, "\r")
+	if len(line) <= maxErrLine {
+		return valid(line)
+	}
+	from := 0
+	if hit > maxErrLine/2 {
+		from = runeCeil(line, min(hit-maxErrLine/4, len(line)-maxErrLine))
+	}
+	to := runeFloor(line, min(len(line), from+maxErrLine))
+	out := valid(line[from:to])
+	if from > 0 {
+		out = "…" + out
+	}
+	if to < len(line) {
+		out += "…"
+	}
+	return out
+}
+
+// nextError returns where the next word of s begins that marks an error, and
+// whether it is only a warning; -1 if there is none. "0 errors" and "no
+// failures" are not marks.
+func nextError[T string | []byte](s T) (at int, weak bool) {
+	for i := 0; i+4 <= len(s); i++ {
+		// One test per byte for most bytes: a mark begins with e, f, p or w.
+		if !errInitial[s[i]] {
+			continue
+		}
+		for _, w := range errWords {
+			if len(s)-i < len(w) || s[i]|0x20 != w[0] || !foldEqual(s[i:i+len(w)], w) {
+				continue
+			}
+			if denied(s[:i]) {
+				break
+			}
+			return i, w == "warning"
+		}
+	}
+	return -1, false
+}
+
+var errWords = [...]string{"error", "fail", "panic", "fatal", "warning"}
+
+// errInitial marks the bytes that an error word can begin with. An array of
+// constants, so it costs no initialisation.
+var errInitial = [256]bool{'e': true, 'E': true, 'f': true, 'F': true, 'p': true, 'P': true, 'w': true, 'W': true}
+
+// foldEqual reports whether s is the lower-case ASCII word w in any case.
+func foldEqual[T string | []byte](s T, w string) bool {
+	for i := range len(w) {
+		if s[i]|0x20 != w[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// denied reports whether what precedes a mark says that there is none.
+func denied[T string | []byte](s T) bool {
+	n := len(s)
+	if n < 2 || s[n-1] != ' ' {
+		return false
+	}
+	switch {
+	case s[n-2] == '0':
+		return n == 2 || !isDigit(s[n-3])
+	case n >= 3 && s[n-2]|0x20 == 'o' && s[n-3]|0x20 == 'n':
+		return n == 3 || s[n-4]|0x20 < 'a' || s[n-4]|0x20 > 'z'
+	}
+	return false
+}
+
+func isDigit(b byte) bool { return '0' <= b && b <= '9' || b == '.' }
