@@ -1,0 +1,5 @@
+package fsroot
+
+import "errors"
+
+func mkfifo(string) error { return errors.ErrUnsupported }
