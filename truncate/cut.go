@@ -10,21 +10,22 @@ type source struct {
 	text  string
 	at    int  // where the gap is in text; -1: there is none
 	joint bool // the gap ends with a line
-	bytes int  // of the whole, gap included
-	// newlines of the whole. Under folds some of them stand for lines that text
-	// shows only once.
-	newlines int
-	folds    []fold    // runs of equal lines that were folded, in order
-	errs     []errLine // lines of the gap that look like errors
+	bytes int  // of the input
+	// newlines of the input; gapLines are those in the gap.
+	newlines, gapLines int
+	folds              []fold    // runs of equal lines that were folded, in order
+	errs               []errLine // lines of the gap that look like errors
 }
 
 // fold is a place in a text where lines were left out because they repeat.
 type fold struct {
 	off   int // in the text, behind what stands for the run
-	lines int // how many lines fewer there are up to here
+	lines int // of the run that are not in the text
+	bytes int // the same in bytes
 }
 
-// line returns the number of the line, from 1, that begins at off.
+// line returns the number of the line, from 1, that begins at off, as if there
+// were no gap.
 func (s *source) line(off int) int {
 	n := strings.Count(s.text[:off], "\n") + 1
 	for _, f := range s.folds {
@@ -105,9 +106,10 @@ func (p Policy) fill(l limits, src *source, c *Cut, form noticeForm, limit, budg
 		if over <= 0 && l.fitsTokens(c.Text) {
 			return true
 		}
-		next := budget - over
+		// Shrink in proportion: U+FFFD is longer than what it replaces, and
+		// tokens have no fixed length. For these a little more.
+		next := budget - budget*over/max(1, len(c.Head)+len(c.Tail))
 		if over <= 0 {
-			// Tokens: shrink in proportion, and a little more.
 			next = budget * l.tokens / max(1, l.tokensOf(c.Text))
 			next -= next / 32
 		}
@@ -128,7 +130,7 @@ func (p Policy) window(l limits, src *source, budget int) (from, to int) {
 	}
 	switch p.Keep {
 	case Tail:
-		return 0, len(src.text) - len(back) + p.tail(src, back, budget, l.lines)
+		return 0, len(src.text) - len(back) + tailStart(back, budget, l.lines, whole || src.joint)
 	case HeadTail:
 		share := p.HeadShare
 		if share <= 0 || share >= 1 {
@@ -145,23 +147,10 @@ func (p Policy) window(l limits, src *source, budget int) (from, to int) {
 		if whole {
 			back = src.text[from:]
 		}
-		return from, len(src.text) - len(back) + p.tail(src, back, budget-from, lines)
+		return from, len(src.text) - len(back) + tailStart(back, budget-from, lines, whole || src.joint)
 	default:
 		return headEnd(front, budget, l.lines, whole), len(src.text)
 	}
-}
-
-// tail is tailStart that knows about the gap.
-func (p Policy) tail(src *source, back string, budget, lines int) int {
-	start := tailStart(back, budget, lines, len(back) == len(src.text))
-	if start == 0 && src.at > 0 && !src.joint {
-		// Behind the gap the first line may be the rest of one.
-		if nl := strings.IndexByte(back, '\n') + 1; nl > 0 && nl < len(back) && nl <= len(back)/2 {
-			return nl
-		}
-		return runeCeil(back, 0)
-	}
-	return start
 }
 
 // compose sets the fields of c that depend on what is left out: src.text[from:to]
@@ -174,11 +163,12 @@ func (p Policy) compose(src *source, c *Cut, errs []errLine, form noticeForm, fr
 		switch {
 		case f.off <= from, f.off > to:
 			newlines -= f.lines
+			c.Bytes -= f.bytes
 		}
 	}
 	c.Lines = newlines
 	atLine := to > 0 && src.text[to-1] == '\n'
-	if src.at == to && src.at > 0 {
+	if src.at == to {
 		atLine = src.joint
 	}
 	if !atLine && c.Bytes > 0 {

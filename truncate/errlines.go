@@ -1,6 +1,7 @@
 package truncate
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 )
@@ -27,13 +28,13 @@ func findErrors(src *source, from, to, n int, gap []errLine) []errLine {
 	}
 	var f errFinder
 	f.max = n
-	f.find(before, src, from)
+	f.find(before, src, from, 0)
 	f.found = append(f.found, gap...)
 	for _, e := range gap {
 		f.count(e)
 	}
 	if after != "" {
-		f.find(after, src, to-len(after))
+		f.find(after, src, to-len(after), src.gapLines)
 	}
 	return f.found
 }
@@ -77,8 +78,8 @@ func (f *errFinder) count(e errLine) bool {
 	return f.strong <= f.max
 }
 
-// find searches the complete lines of part, which begins at off in src.text.
-func (f *errFinder) find(part string, src *source, off int) {
+// find searches part, which begins at off in src.text with so many lines missing before it.
+func (f *errFinder) find(part string, src *source, off, missing int) {
 	part = part[:min(len(part), maxErrSearch)]
 	line, counted := 0, off
 	for i := 0; i < len(part) && !f.full(); {
@@ -93,7 +94,7 @@ func (f *errFinder) find(part string, src *source, off int) {
 			end = hit + nl
 		}
 		if line == 0 {
-			line = src.line(off + start)
+			line = src.line(off+start) + missing
 		} else {
 			line += src.linesBetween(counted, off+start)
 		}
@@ -207,3 +208,71 @@ func denied[T string | []byte](s T) bool {
 }
 
 func isDigit(b byte) bool { return '0' <= b && b <= '9' || b == '.' }
+
+// lineScanner looks for errors in a text that passes by in pieces.
+type lineScanner struct {
+	errFinder
+	searched int64
+	line     []byte // the beginning of the unfinished line
+	lineOff  int64
+	lineNo   int
+}
+
+// scan searches the next piece, which begins at off in the text after so many newlines.
+func (s *lineScanner) scan(p []byte, off, newlines int64) {
+	if s.max <= 0 || s.full() || s.searched >= maxErrSearch {
+		return
+	}
+	s.searched += int64(len(p))
+	lineNo := int(newlines) + 1
+	if s.lineNo != 0 {
+		// The rest of a line of which the beginning came before.
+		end := bytes.IndexByte(p, '\n')
+		rest := p
+		if end >= 0 {
+			rest = p[:end]
+		}
+		s.line = append(s.line, rest[:min(len(rest), maxScanLine-len(s.line))]...)
+		if end < 0 {
+			return
+		}
+		s.check(s.line, s.lineOff, s.lineNo)
+		s.lineNo, s.line = 0, s.line[:0]
+		p, off, lineNo = p[end+1:], off+int64(end)+1, lineNo+1
+	}
+	last := bytes.LastIndexByte(p, '\n') + 1
+	counted := 0
+	for i := 0; i < last && !s.full(); {
+		hit, _ := nextError(p[i:last])
+		if hit < 0 {
+			break
+		}
+		hit += i
+		start := bytes.LastIndexByte(p[:hit], '\n') + 1
+		end := hit + bytes.IndexByte(p[hit:], '\n')
+		lineNo += bytes.Count(p[counted:start], newline)
+		counted = start
+		s.check(p[start:end], off+int64(start), lineNo)
+		i = end
+	}
+	if rest := p[last:]; len(rest) > 0 {
+		s.line = append(s.line[:0], rest[:min(len(rest), maxScanLine)]...)
+		s.lineOff = off + int64(last)
+		s.lineNo = lineNo + bytes.Count(p[counted:last], newline)
+	}
+}
+
+// maxScanLine is how much of a line is searched that comes in several pieces.
+const maxScanLine = 4 << 10
+
+func (s *lineScanner) check(line []byte, off int64, no int) {
+	hit, weak := nextError(line)
+	if hit < 0 {
+		return
+	}
+	text := string(line)
+	e := errLine{line: no, off: off, weak: weak && !hasStrong(text[hit:]), text: clipLine(text, hit)}
+	if s.count(e) {
+		s.found = append(s.found, e)
+	}
+}

@@ -29,7 +29,8 @@ func headEnd(s string, maxBytes, maxLines int, whole bool) int {
 }
 
 // tailStart is headEnd for the other end: it returns where the kept end begins.
-func tailStart(s string, maxBytes, maxLines int, whole bool) int {
+// atLine says that s begins with a line, and not within one.
+func tailStart(s string, maxBytes, maxLines int, atLine bool) int {
 	from := 0
 	if maxBytes >= 0 && maxBytes < len(s) {
 		from = len(s) - maxBytes
@@ -43,10 +44,7 @@ func tailStart(s string, maxBytes, maxLines int, whole bool) int {
 			return from + afterLines(w, drop)
 		}
 	}
-	if from == 0 && whole {
-		return 0
-	}
-	if from > 0 && s[from-1] == '\n' {
+	if from == 0 && atLine || from > 0 && s[from-1] == '\n' {
 		return from
 	}
 	if nl := strings.IndexByte(w, '\n') + 1; nl > 0 && nl < len(w) && nl <= len(w)/2 {
@@ -89,7 +87,7 @@ func afterLines(s string, n int) int {
 
 // runeFloor moves i back to the start of the character that it is in.
 func runeFloor(s string, i int) int {
-	for j := i; j > 0 && j > i-utf8.UTFMax && j < len(s); j-- {
+	for j := i; j >= 0 && j > i-utf8.UTFMax && j < len(s); j-- {
 		if utf8.RuneStart(s[j]) {
 			return j
 		}
@@ -99,7 +97,7 @@ func runeFloor(s string, i int) int {
 
 // runeCeil moves i on to the end of the character that it is in.
 func runeCeil(s string, i int) int {
-	for j := i; j > 0 && j < len(s) && j < i+utf8.UTFMax; j++ {
+	for j := i; j < len(s) && j < i+utf8.UTFMax; j++ {
 		if utf8.RuneStart(s[j]) {
 			return j
 		}
