@@ -1,0 +1,398 @@
+package schema
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// maxIssues bounds how many issues are listed.
+const maxIssues = 100
+
+// maxSteps bounds the work of explaining: a schema that tries many alternatives
+// on every level of the input would otherwise take time exponential in depth.
+const maxSteps = 50_000
+
+// walker goes over a value beside its rule. It is not the judge of validity,
+// which is jsonschema-go: it finds the words once that has said no, and helps
+// repair to see whether a change is one for the better.
+type walker struct {
+	issues  []Issue
+	missing []Issue // "required" ones, listed first
+	quiet   int     // > 0: only the answer matters
+	steps   int
+	track   bool // the schema asks what was evaluated
+}
+
+// seen is what has been evaluated in one instance, for unevaluatedItems and
+// unevaluatedProperties.
+type seen struct {
+	allItems, allProps bool
+	end                int
+	items              map[int]bool
+	props              map[string]bool
+}
+
+func (s *seen) prop(name string) {
+	if s != nil {
+		if s.props == nil {
+			s.props = map[string]bool{}
+		}
+		s.props[name] = true
+	}
+}
+
+func (s *seen) item(i int) {
+	if s != nil {
+		if s.items == nil {
+			s.items = map[int]bool{}
+		}
+		s.items[i] = true
+	}
+}
+
+func (s *seen) merge(t *seen) {
+	if s == nil || t == nil {
+		return
+	}
+	s.allItems = s.allItems || t.allItems
+	s.allProps = s.allProps || t.allProps
+	s.end = max(s.end, t.end)
+	for i := range t.items {
+		s.item(i)
+	}
+	for p := range t.props {
+		s.prop(p)
+	}
+}
+
+// explain lists everything that is wrong with v, in an order that only depends
+// on the schema and the value.
+func explain(r *rule, v *value, track bool) []Issue {
+	w := walker{track: track}
+	w.check(r, v, "", nil)
+	all := append(w.missing, w.issues...)
+	unique := all[:0]
+	for _, i := range all {
+		if !slices.Contains(unique, i) && len(unique) < maxIssues {
+			unique = append(unique, i)
+		}
+	}
+	return unique
+}
+
+// fits reports whether v is valid, as far as the walker can tell.
+func fits(r *rule, v *value, track bool) bool {
+	w := walker{track: track, quiet: 1}
+	return w.check(r, v, "", nil)
+}
+
+func (w *walker) add(path, keyword, want, got string) bool {
+	if w.quiet == 0 && len(w.issues) < 2*maxIssues {
+		w.issues = append(w.issues, Issue{path, keyword, want, got})
+	}
+	return false
+}
+
+// try checks without listing issues.
+func (w *walker) try(r *rule, v *value, path string, s *seen) bool {
+	w.quiet++
+	ok := w.check(r, v, path, s)
+	w.quiet--
+	return ok
+}
+
+// check reports whether v fits r, and notes in s (if not nil) what it evaluated.
+func (w *walker) check(r *rule, v *value, path string, s *seen) bool {
+	if w.steps++; w.steps > maxSteps || len(w.issues)+len(w.missing) >= 2*maxIssues {
+		return true
+	}
+	if r.never {
+		return w.add(path, "not", "nothing here", v.describe())
+	}
+	var here *seen
+	if w.track {
+		here = &seen{}
+	}
+	ok := true
+	if r.ref != nil {
+		ok = w.check(r.ref, v, path, here)
+	}
+	if r.types != 0 && r.types&v.types() == 0 {
+		return w.add(path, "type", r.want(), v.describe()) // the rest would only repeat it
+	}
+	if v.kind == kNumber && !finite(v.text) {
+		return w.add(path, "type", "number within the range of a 64-bit float", v.describe())
+	}
+	if r.enum != nil && !slices.ContainsFunc(r.enum, func(e *value) bool { return equal(e, v) }) {
+		ok = w.add(path, "enum", r.want(), v.describe())
+	} else if r.konst != nil && !equal(r.konst, v) {
+		ok = w.add(path, "const", r.want(), v.describe())
+	}
+	if w.quiet > 0 && !ok {
+		return false
+	}
+	switch v.kind {
+	case kNumber:
+		ok = w.number(r, v, path) && ok
+	case kString:
+		ok = w.string(r, v, path) && ok
+	}
+	ok = w.logic(r, v, path, here) && ok
+	if w.quiet > 0 && !ok {
+		return false
+	}
+	switch v.kind {
+	case kArray:
+		ok = w.array(r, v, path, here) && ok
+	case kObject:
+		ok = w.object(r, v, path, here) && ok
+	}
+	if ok {
+		s.merge(here)
+	}
+	return ok
+}
+
+func (w *walker) number(r *rule, v *value, path string) bool {
+	if r.min == nil && r.max == nil && r.above == nil && r.below == nil && r.multipleOf == 0 {
+		return true
+	}
+	d := parseDecimal(v.text)
+	keyword := ""
+	switch {
+	case r.min != nil && d.cmp(*r.min) < 0:
+		keyword = "minimum"
+	case r.max != nil && d.cmp(*r.max) > 0:
+		keyword = "maximum"
+	case r.above != nil && d.cmp(*r.above) <= 0:
+		keyword = "exclusiveMinimum"
+	case r.below != nil && d.cmp(*r.below) >= 0:
+		keyword = "exclusiveMaximum"
+	default:
+		if r.multipleOf != 0 {
+			f, _ := strconv.ParseFloat(v.text, 64)
+			if _, frac := math.Modf(f / r.multipleOf); frac != 0 {
+				keyword = "multipleOf"
+			}
+		}
+	}
+	if keyword == "" {
+		return true
+	}
+	want := r.want()
+	if r.types&(tNumber|tInteger) == 0 {
+		want = "number" + r.range_()
+	}
+	return w.add(path, keyword, want, v.describe())
+}
+
+func (w *walker) string(r *rule, v *value, path string) bool {
+	if !r.minLen.ok && !r.maxLen.ok && r.pattern == nil {
+		return true
+	}
+	ok := true
+	if r.minLen.ok || r.maxLen.ok {
+		n := runes(v.text)
+		keyword := ""
+		if r.minLen.below(n) {
+			keyword = "minLength"
+		} else if r.maxLen.above(n) {
+			keyword = "maxLength"
+		}
+		if keyword != "" {
+			got := "an empty string"
+			if n > 0 {
+				got = "string of " + plural(n, "character")
+			}
+			ok = w.add(path, keyword, "string of "+span(r.minLen, r.maxLen, "character"), got)
+		}
+	}
+	if r.pattern != nil && !r.pattern.MatchString(v.text) {
+		ok = w.add(path, "pattern", "string matching "+clip(r.pattern.String(), maxEcho), v.describe())
+	}
+	return ok
+}
+
+func (w *walker) logic(r *rule, v *value, path string, here *seen) bool {
+	ok := true
+	for _, sub := range r.allOf {
+		ok = w.check(sub, v, path, here) && ok
+	}
+	if r.anyOf != nil {
+		any := false
+		for _, sub := range r.anyOf {
+			any = w.try(sub, v, path, here) || any
+			if any && here == nil {
+				break
+			}
+		}
+		if !any {
+			ok = w.none(r.anyOf, "anyOf", v, path)
+		}
+	}
+	if r.oneOf != nil {
+		var fit []string
+		for i, sub := range r.oneOf {
+			if w.try(sub, v, path, here) {
+				fit = append(fit, strconv.Itoa(i+1))
+			}
+		}
+		switch len(fit) {
+		case 0:
+			ok = w.none(r.oneOf, "oneOf", v, path)
+		case 1:
+		default:
+			ok = w.add(path, "oneOf", "exactly one of the alternatives", "a value that fits alternatives "+strings.Join(fit, " and "))
+		}
+	}
+	if r.not != nil && w.try(r.not, v, path, nil) {
+		ok = w.add(path, "not", "anything but "+r.not.want(), v.describe())
+	}
+	if r.cond != nil {
+		next := r.els
+		if w.try(r.cond, v, path, here) {
+			next = r.then
+		}
+		if next != nil {
+			ok = w.check(next, v, path, here) && ok
+		}
+	}
+	return ok
+}
+
+// none explains why v fits none of the branches. If one of them is clearly
+// meant, its issues are the explanation.
+func (w *walker) none(branches []*rule, keyword string, v *value, path string) bool {
+	if w.quiet > 0 {
+		return false
+	}
+	var meant []*rule
+	for _, b := range branches {
+		if b.kinds&v.types() != 0 {
+			meant = append(meant, b)
+		}
+	}
+	if len(meant) > 1 && v.kind == kObject {
+		// A property that may have only certain values tells alternatives apart.
+		var picked []*rule
+		for _, b := range meant {
+			if told, same := w.tag(b, v, path); told && same {
+				picked = append(picked, b)
+			}
+		}
+		if len(picked) > 0 {
+			meant = picked
+		}
+	}
+	if len(meant) == 1 {
+		w.check(meant[0], v, path, nil)
+		return false
+	}
+	either := rule{anyOf: branches}
+	return w.add(path, keyword, either.want(), v.describe())
+}
+
+// tag reports whether b has properties with fixed values that v has too, and
+// whether v's values are among them.
+func (w *walker) tag(b *rule, v *value, path string) (told, same bool) {
+	same = true
+	for _, c := range b.all {
+		for _, p := range c.props {
+			if p.rule.konst == nil && p.rule.enum == nil {
+				continue
+			}
+			if val := v.get(p.name); val != nil {
+				told = true
+				same = same && w.try(p.rule, val, path, nil)
+			}
+		}
+	}
+	return told, same
+}
+
+func (w *walker) array(r *rule, v *value, path string, here *seen) bool {
+	ok := true
+	n := len(v.items)
+	for i, sub := range r.prefix {
+		if i < n {
+			ok = w.check(sub, v.items[i], pointerAt(path, i), nil) && ok
+		}
+	}
+	if here != nil {
+		here.end = max(here.end, min(len(r.prefix), n))
+	}
+	if r.items != nil {
+		for i := len(r.prefix); i < n; i++ {
+			if w.quiet > 0 {
+				if !ok {
+					return false
+				}
+				ok = w.check(r.items, v.items[i], "", nil)
+				continue
+			}
+			ok = w.check(r.items, v.items[i], pointerAt(path, i), nil) && ok
+		}
+		if here != nil {
+			here.allItems = true
+		}
+	}
+	if r.contains != nil {
+		found := 0
+		for i, e := range v.items {
+			if w.try(r.contains, e, path, nil) {
+				found++
+				here.item(i)
+			}
+		}
+		low := bound{1, true}
+		if r.minContains.ok {
+			low = r.minContains
+		}
+		if low.below(found) || r.maxContains.above(found) {
+			keyword := "contains"
+			if found > 0 {
+				keyword = "minContains"
+			}
+			if r.maxContains.above(found) {
+				keyword = "maxContains"
+			}
+			ok = w.add(path, keyword, span(low, r.maxContains, "item")+" like "+r.contains.want(), strconv.Itoa(found))
+		}
+	}
+	if r.minItems.below(n) || r.maxItems.above(n) {
+		keyword := "minItems"
+		if r.maxItems.above(n) {
+			keyword = "maxItems"
+		}
+		ok = w.add(path, keyword, "array of "+span(r.minItems, r.maxItems, "item"), v.describe())
+	}
+	if r.unique {
+		if i, j := repeated(v.items); j > 0 {
+			ok = w.add(pointerAt(path, j), "uniqueItems", "items that differ", "the same as item "+strconv.Itoa(i))
+		}
+	}
+	if r.unevaluatedItems != nil && here != nil && !here.allItems {
+		for i := here.end; i < n; i++ {
+			if !here.items[i] {
+				ok = w.check(r.unevaluatedItems, v.items[i], pointerAt(path, i), nil) && ok
+			}
+		}
+		here.allItems = true
+	}
+	return ok
+}
+
+// repeated returns the positions of the first two equal items, or 0, 0.
+func repeated(items []*value) (int, int) {
+	at := make(map[string]int, len(items))
+	for j, e := range items {
+		key := string(appendCanonical(nil, e))
+		if i, ok := at[key]; ok {
+			return i, j
+		}
+		at[key] = j
+	}
+	return 0, 0
+}

@@ -1,0 +1,255 @@
+package schema
+
+import (
+	"slices"
+	"strings"
+)
+
+func (w *walker) object(r *rule, v *value, path string, here *seen) bool {
+	ok := true
+	index := v.lookup()
+	require := func(name string, want func() string) {
+		if index(name) >= 0 {
+			return
+		}
+		ok = false
+		if w.quiet == 0 && len(w.missing) < 2*maxIssues {
+			w.missing = append(w.missing, Issue{pointer(path, name), "required", want(), "nothing"})
+		}
+	}
+	declared := 0
+	for i := range r.props {
+		p := &r.props[i]
+		if p.required {
+			require(p.name, p.rule.want)
+		}
+		at := index(p.name)
+		if at < 0 {
+			continue
+		}
+		declared++
+		sub := path
+		if w.quiet == 0 {
+			sub = pointer(path, v.members[at].spelled())
+		}
+		ok = w.check(p.rule, v.members[at].val, sub, nil) && ok
+		here.prop(p.name)
+		if w.quiet > 0 && !ok {
+			return false
+		}
+	}
+	for _, name := range r.required {
+		if r.property(name) == nil {
+			require(name, func() string { return anything })
+		}
+	}
+	if len(r.patterns) > 0 || r.extra != nil && declared < len(v.members) || r.names != nil {
+		ok = w.keys(r, v, path, here) && ok
+	}
+	n := len(v.members)
+	if r.minProps.below(n) || r.maxProps.above(n) {
+		keyword := "minProperties"
+		if r.maxProps.above(n) {
+			keyword = "maxProperties"
+		}
+		ok = w.add(path, keyword, "object with "+span(r.minProps, r.maxProps, "key"), plural(n, "key"))
+	}
+	for _, need := range r.needs {
+		if index(need.prop) < 0 {
+			continue
+		}
+		for _, name := range need.names {
+			require(name, func() string {
+				if p := r.property(name); p != nil {
+					return p.rule.want() + ", since " + quote(need.prop) + " is given"
+				}
+				return "a value, since " + quote(need.prop) + " is given"
+			})
+		}
+		if need.rule != nil {
+			ok = w.check(need.rule, v, path, here) && ok
+		}
+	}
+	if r.unevaluatedProps != nil && here != nil && !here.allProps {
+		for _, m := range v.members {
+			if here.props[m.key] {
+				continue
+			}
+			if r.unevaluatedProps.never {
+				ok = w.unknown(legalKeys(r), v, m, path)
+			} else {
+				ok = w.check(r.unevaluatedProps, m.val, pointer(path, m.spelled()), nil) && ok
+			}
+		}
+		here.allProps = true
+	}
+	return ok
+}
+
+// keys checks the keys that are not declared, or whose spelling matters.
+func (w *walker) keys(r *rule, v *value, path string, here *seen) bool {
+	ok := true
+	for _, m := range v.members {
+		evaluated := r.property(m.key) != nil
+		for _, p := range r.patterns {
+			if p.expr.MatchString(m.key) {
+				ok = w.check(p.rule, m.val, pointer(path, m.spelled()), nil) && ok
+				here.prop(m.key)
+				evaluated = true
+			}
+		}
+		if !evaluated && r.extra != nil {
+			if r.closed() {
+				ok = w.unknown(declaredKeys(r), v, m, path)
+			} else {
+				ok = w.check(r.extra, m.val, pointer(path, m.spelled()), nil) && ok
+				here.prop(m.key)
+			}
+		}
+		if r.names != nil {
+			ok = w.name(r.names, m, path) && ok
+		}
+		if w.quiet > 0 && !ok {
+			return false
+		}
+	}
+	return ok
+}
+
+// name checks a key against propertyNames.
+func (w *walker) name(r *rule, m member, path string) bool {
+	key := stringValue(m.key)
+	if w.try(r, key, path, nil) {
+		return true
+	}
+	if w.quiet == 0 {
+		sub := walker{track: w.track}
+		sub.check(r, key, "", nil)
+		if len(sub.issues) > 0 {
+			i := sub.issues[0]
+			return w.add(pointer(path, m.spelled()), "propertyNames", "a key that is "+i.Want, "key "+quote(m.key))
+		}
+	}
+	return w.add(pointer(path, m.spelled()), "propertyNames", "another key", "key "+quote(m.key))
+}
+
+// unknown reports a key that is not allowed, naming the one that was meant.
+func (w *walker) unknown(legal []string, v *value, m member, path string) bool {
+	if w.quiet > 0 {
+		return false
+	}
+	free := slices.DeleteFunc(slices.Clone(legal), func(name string) bool { return v.get(name) != nil })
+	meant := nearest(m.key, free)
+	if meant == "" {
+		meant = nearest(m.key, legal)
+	}
+	const few = 12
+	var want []string
+	if meant != "" {
+		want = append(want, "did you mean "+quote(meant)+"?")
+	}
+	switch {
+	case len(legal) == 0:
+		want = append(want, "no keys are allowed here")
+	case len(legal) <= few:
+		want = append(want, "legal keys: "+series(legal, "and", few, maxEcho/4))
+	case meant == "":
+		want = append(want, "legal keys: "+series(legal, "and", few, maxEcho/4))
+	}
+	return w.add(pointer(path, m.spelled()), "additionalProperties", strings.Join(want, " "), "unknown key")
+}
+
+// declaredKeys are the keys that r itself declares.
+func declaredKeys(r *rule) []string {
+	var keys []string
+	for _, p := range r.props {
+		if !p.rule.never {
+			keys = append(keys, p.name)
+		}
+	}
+	return keys
+}
+
+// legalKeys are the keys that r declares, by itself and by what it refers to.
+func legalKeys(r *rule) []string {
+	var keys []string
+	for _, c := range r.all {
+		for _, k := range declaredKeys(c) {
+			if !slices.Contains(keys, k) {
+				keys = append(keys, k)
+			}
+		}
+	}
+	return keys
+}
+
+// conjuncts returns r and all the rules that must hold together with it for the
+// same value: what it refers to, and the parts of allOf.
+func conjuncts(r *rule) []*rule {
+	if r.ref == nil && r.allOf == nil {
+		return []*rule{r}
+	}
+	out := []*rule{r}
+	for i := 0; i < len(out) && len(out) < 1000; i++ {
+		for _, sub := range append([]*rule{out[i].ref}, out[i].allOf...) {
+			if sub != nil && !slices.Contains(out, sub) {
+				out = append(out, sub)
+			}
+		}
+	}
+	return out
+}
+
+// kinds returns the types that a value of r can have, as far as is plain to see.
+func kinds(r *rule) typeSet {
+	t := tAny
+	for _, c := range r.all {
+		if c.never {
+			return 0
+		}
+		if c.types != 0 {
+			t &= c.types
+		}
+		fixed := c.enum
+		if c.konst != nil {
+			fixed = []*value{c.konst}
+		}
+		if fixed != nil {
+			var f typeSet
+			for _, e := range fixed {
+				f |= e.types()
+			}
+			t &= f
+		}
+		for _, branches := range [][]*rule{c.anyOf, c.oneOf} {
+			if branches == nil || len(branches) > 100 {
+				continue
+			}
+			var f typeSet
+			for _, b := range branches {
+				f |= shallowKinds(b)
+			}
+			t &= f
+		}
+	}
+	return t
+}
+
+// shallowKinds is kinds without alternatives in alternatives.
+func shallowKinds(r *rule) typeSet {
+	for range 100 {
+		if r.ref == nil || r.types != 0 {
+			break
+		}
+		r = r.ref
+	}
+	switch {
+	case r.never:
+		return 0
+	case r.types != 0:
+		return r.types
+	case r.konst != nil:
+		return r.konst.types()
+	}
+	return tAny
+}
