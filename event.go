@@ -1,0 +1,119 @@
+package tool
+
+import (
+	"maps"
+	"sync"
+	"time"
+)
+
+// State is where a call is: pending, then running, then completed or error.
+type State string
+
+// The states of a call.
+const (
+	StatePending   State = "pending"   // accepted, not started
+	StateRunning   State = "running"   // started; with an Update: progress
+	StateCompleted State = "completed" // ended well
+	StateError     State = "error"     // failed, was denied, cancelled, or never run
+)
+
+// Event is one step in the life of a call.
+type Event struct {
+	Call   *Call // as it was handed in; of calls made by Invoke, one with Parent set
+	State  State
+	Update *Update // progress; nil for the plain steps
+	Result *Result // with the last event; as in the Outcome
+	Err    error   // with StateError; nil if the tool itself set IsError
+	Time   time.Time
+}
+
+// Last reports whether the event is the last of its call.
+func (e Event) Last() bool { return e.State == StateCompleted || e.State == StateError }
+
+// merge returns u with what next brings laid over it.
+func (u Update) merge(next Update) Update {
+	if next.Title != "" {
+		u.Title = next.Title
+	}
+	if next.Text != "" {
+		u.Text = next.Text
+	}
+	if len(next.Metadata) > 0 {
+		m := make(map[string]any, len(u.Metadata)+len(next.Metadata))
+		maps.Copy(m, u.Metadata)
+		maps.Copy(m, next.Metadata)
+		u.Metadata = m
+	}
+	return u
+}
+
+// maxQueuedUpdates is how many updates of one call may wait for a slow observer
+// before further ones are merged.
+const maxQueuedUpdates = 64
+
+// eventQueue hands events to the observer one at a time, in order, in a
+// goroutine that lives only while there are any. So neither a tool nor a lock
+// ever waits for the observer. The zero value is ready.
+type eventQueue struct {
+	mu    sync.Mutex
+	items []queuedEvent
+	busy  bool
+}
+
+type queuedEvent struct {
+	b  *Batch
+	r  *running
+	ev Event
+}
+
+func (q *eventQueue) push(b *Batch, r *running, ev Event) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if ev.Update != nil {
+		if r.queued >= maxQueuedUpdates && r.lastQueued != nil {
+			*r.lastQueued = r.lastQueued.merge(*ev.Update)
+			return
+		}
+		r.queued++
+		r.lastQueued = ev.Update
+	} else {
+		r.lastQueued = nil // an update never overtakes a step
+	}
+	b.events.Add(1)
+	q.items = append(q.items, queuedEvent{b, r, ev})
+	if !q.busy {
+		q.busy = true
+		go q.drain(b.ex)
+	}
+}
+
+func (q *eventQueue) drain(ex *Executor) {
+	for {
+		q.mu.Lock()
+		items := q.items
+		q.items = nil
+		if len(items) == 0 {
+			q.busy = false
+			q.mu.Unlock()
+			return
+		}
+		for _, it := range items {
+			if it.ev.Update != nil {
+				it.r.queued--
+			}
+			it.r.lastQueued = nil
+		}
+		q.mu.Unlock()
+		for _, it := range items {
+			deliver(ex, it)
+		}
+	}
+}
+
+// deliver calls the observer; one that panics loses that event only.
+func deliver(ex *Executor, it queuedEvent) {
+	defer it.b.events.Done()
+	if err := guard(func() error { ex.Observe(it.ev); return nil }); err != nil {
+		ex.log().Error("observer panicked", "state", it.ev.State, "error", err)
+	}
+}
