@@ -166,11 +166,7 @@ func (c *Collector) Snapshot(size int) Snapshot {
 	c.mu.Lock()
 	s := Snapshot{Bytes: c.size + int64(len(c.pending)), Lines: c.lines, Raw: c.raw}
 	s.Lines += int64(bytes.Count(c.pending, newline))
-	last := c.last
-	if n := len(c.pending); n > 0 {
-		last = c.pending[n-1]
-	}
-	if last != '\n' && s.Bytes > 0 {
+	if c.open() {
 		s.Lines++
 	}
 	want := max(0, size-len(c.pending))
@@ -188,6 +184,15 @@ func (c *Collector) Snapshot(size int) Snapshot {
 		s.Text = good[tailStart(good, max(0, size), -1, true):]
 	}
 	return s
+}
+
+// open reports whether the text ends within a line. c.mu is held.
+func (c *Collector) open() bool {
+	last := c.last
+	if n := len(c.pending); n > 0 {
+		last = c.pending[n-1]
+	}
+	return last != '\n' && c.size+int64(len(c.pending)) > 0
 }
 
 // Chunk is what came since a cursor.
@@ -277,15 +282,19 @@ func (c *Collector) Cut(ctx context.Context, p Policy) Cut {
 // source returns what memory holds.
 func (c *Collector) source() *source {
 	c.mu.Lock()
+	gap := c.ring.off
 	front := string(c.head)
+	if gap > 0 {
+		front = front[:wholeRunes(c.head)]
+	}
 	var b strings.Builder
 	b.Grow(c.ring.len() + len(c.pending))
 	c.ring.tail(&b, c.ring.len())
 	b.Write(c.pending)
-	gap := c.ring.off
 	src := &source{
 		at: -1, bytes: int(c.size) + len(c.pending),
 		newlines: int(c.lines) + bytes.Count(c.pending, newline),
+		open:     c.open(),
 	}
 	if gap > 0 {
 		src.joint = c.ring.before == '\n'

@@ -313,6 +313,8 @@ func FuzzCollector(f *testing.F) {
 	f.Add(strings.Repeat("語\n", 300), 33, 70, 513, uint64(2))
 	f.Add(strings.Repeat("a\xff", 600), 64, 65, 700, uint64(3))
 	f.Add(strings.Repeat("\n", 900), 1, -1, 520, uint64(4))
+	f.Add("000000000\n0", 10, -35, 538, uint64(1))                                           // the last byte is not in memory
+	f.Add("0"+strings.Repeat("語", 11)+"0"+strings.Repeat("0語", 17), 33, 70, 530, uint64(99)) // the head ends within a character
 	f.Fuzz(func(t *testing.T, text string, head, tail, maxBytes int, seed uint64) {
 		opt := &CollectorOptions{Head: head % 2000, Tail: tail % 2000, Errors: int(seed % 5), Spill: &memSpill{}}
 		if seed%2 == 0 {

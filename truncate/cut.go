@@ -10,6 +10,7 @@ type source struct {
 	text  string
 	at    int  // where the gap is in text; -1: there is none
 	joint bool // the gap ends with a line
+	open  bool // the last line has no newline
 	bytes int  // of the input
 	// newlines of the input; gapLines are those in the gap.
 	newlines, gapLines int
@@ -38,7 +39,7 @@ func (s *source) line(off int) int {
 }
 
 func (s *source) totalLines() int {
-	if s.text != "" && s.text[len(s.text)-1] != '\n' {
+	if s.open {
 		return s.newlines + 1
 	}
 	return s.newlines
@@ -156,17 +157,25 @@ func (p Policy) window(l limits, src *source, budget int) (from, to int) {
 // compose sets the fields of c that depend on what is left out: src.text[from:to]
 // and the gap in it.
 func (p Policy) compose(src *source, c *Cut, errs []errLine, form noticeForm, from, to int) {
-	head, tail := src.text[:from], src.text[to:]
-	c.Bytes = src.bytes - len(head) - len(tail)
-	newlines := src.newlines - strings.Count(head, "\n") - strings.Count(tail, "\n")
+	c.Head, c.Tail = src.text[:from], src.text[to:]
+	inHead, headOK := scan(c.Head, true)
+	inTail, tailOK := scan(c.Tail, true)
+	c.Bytes = src.bytes - len(c.Head) - len(c.Tail)
+	c.Lines = src.newlines - inHead - inTail
+	c.NextLine = 0
+	if from == 0 || c.Head[from-1] == '\n' {
+		c.NextLine = inHead + 1
+	}
 	for _, f := range src.folds {
-		switch {
-		case f.off <= from, f.off > to:
-			newlines -= f.lines
+		inside := f.off <= from
+		if inside || f.off > to {
+			c.Lines -= f.lines
 			c.Bytes -= f.bytes
 		}
+		if inside && c.NextLine > 0 {
+			c.NextLine += f.lines
+		}
 	}
-	c.Lines = newlines
 	atLine := to > 0 && src.text[to-1] == '\n'
 	if src.at == to {
 		atLine = src.joint
@@ -174,11 +183,12 @@ func (p Policy) compose(src *source, c *Cut, errs []errLine, form noticeForm, fr
 	if !atLine && c.Bytes > 0 {
 		c.Lines++ // what is left out ends within a line
 	}
-	c.NextLine = 0
-	if from == 0 || head[from-1] == '\n' {
-		c.NextLine = src.line(from)
+	if !headOK {
+		c.Head = repair(c.Head)
 	}
-	c.Head, c.Tail = valid(head), valid(tail)
+	if !tailOK {
+		c.Tail = repair(c.Tail)
+	}
 	c.Text = join(c.Head, p.notice(c, errs, form), c.Tail)
 }
 

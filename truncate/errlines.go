@@ -159,28 +159,29 @@ func clipLine(line string, hit int) string {
 // failures" are not marks.
 func nextError[T string | []byte](s T) (at int, weak bool) {
 	for i := 0; i+4 <= len(s); i++ {
-		// One test per byte for most bytes: a mark begins with e, f, p or w.
-		if !errInitial[s[i]] {
+		// A switch on the first letter is all that most bytes cost. A search for
+		// several words that skips ahead was no faster: these are common letters.
+		var w string
+		switch s[i] | 0x20 {
+		case 'e':
+			w = "error"
+		case 'f':
+			if w = "fail"; s[i+2]|0x20 == 't' {
+				w = "fatal"
+			}
+		case 'p':
+			w = "panic"
+		case 'w':
+			w = "warning"
+		default:
 			continue
 		}
-		for _, w := range errWords {
-			if len(s)-i < len(w) || s[i]|0x20 != w[0] || !foldEqual(s[i:i+len(w)], w) {
-				continue
-			}
-			if denied(s[:i]) {
-				break
-			}
-			return i, w == "warning"
+		if len(s)-i >= len(w) && foldEqual(s[i:i+len(w)], w) && !denied(s[:i]) {
+			return i, s[i]|0x20 == 'w'
 		}
 	}
 	return -1, false
 }
-
-var errWords = [...]string{"error", "fail", "panic", "fatal", "warning"}
-
-// errInitial marks the bytes that an error word can begin with. An array of
-// constants, so it costs no initialisation.
-var errInitial = [256]bool{'e': true, 'E': true, 'f': true, 'F': true, 'p': true, 'P': true, 'w': true, 'W': true}
 
 // foldEqual reports whether s is the lower-case ASCII word w in any case.
 func foldEqual[T string | []byte](s T, w string) bool {

@@ -32,6 +32,7 @@ func (p Policy) notice(c *Cut, errs []errLine, form noticeForm) string {
 		hint = valid(strings.TrimSpace(p.Hint(shown)))
 	}
 	var b strings.Builder
+	b.Grow(128 + len(c.Path) + len(hint))
 	b.WriteByte('[')
 	writeCount(&b, c.Lines, "line")
 	b.WriteString(", ")
@@ -79,7 +80,8 @@ func writePath(b *strings.Builder, hint, path string) {
 }
 
 func writeCount(b *strings.Builder, n int, unit string) {
-	b.WriteString(strconv.Itoa(n))
+	var digits [20]byte
+	b.Write(strconv.AppendInt(digits[:0], int64(n), 10))
 	b.WriteByte(' ')
 	b.WriteString(unit)
 	if n != 1 {

@@ -103,7 +103,7 @@ func (p Policy) Apply(ctx context.Context, text string) Cut {
 			return Cut{Text: shown, Head: shown, TotalBytes: len(text), TotalLines: lines}
 		}
 	}
-	src := source{text: text, at: -1, newlines: strings.Count(text, "\n"), bytes: len(text)}
+	src := source{text: text, at: -1, newlines: strings.Count(text, "\n"), bytes: len(text), open: isOpen(text)}
 	var path string
 	var err error
 	if p.Spill != nil {
@@ -140,14 +140,15 @@ func (l limits) fits(text string) (lines int, valid, ok bool) {
 	}
 	count := l.lines >= 0 && len(text) > l.lines // a text has at most as many lines as bytes
 	lines, valid = scan(text, count)
-	switch {
-	case !count:
+	if !count {
 		lines = -1
-	case text[len(text)-1] != '\n':
-		lines++
-	}
-	if lines > l.lines && count {
-		return lines, valid, false
+	} else {
+		if isOpen(text) {
+			lines++
+		}
+		if lines > l.lines {
+			return lines, valid, false
+		}
 	}
 	return lines, valid, l.fitsTokens(text)
 }
@@ -197,11 +198,14 @@ func EstimateTokens(s string) int {
 // countLines counts the lines of s.
 func countLines(s string) int {
 	n := strings.Count(s, "\n")
-	if s != "" && s[len(s)-1] != '\n' {
+	if isOpen(s) {
 		n++
 	}
 	return n
 }
+
+// isOpen reports whether s ends within a line.
+func isOpen(s string) bool { return s != "" && s[len(s)-1] != '\n' }
 
 // repair replaces what is not UTF-8 in s.
 func repair(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }

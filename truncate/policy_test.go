@@ -365,3 +365,11 @@ func FuzzApply(f *testing.F) {
 		}
 	})
 }
+
+func TestAllocations(t *testing.T) {
+	ctx := context.Background()
+	fits, big := benchText(40<<10), benchText(1<<20)
+	assert.Zero(t, testing.AllocsPerRun(100, func() { Policy{}.Apply(ctx, fits) }))
+	assert.Zero(t, testing.AllocsPerRun(10, func() { Policy{MaxBytes: -1, MaxLines: 1 << 30}.Apply(ctx, big) }))
+	assert.LessOrEqual(t, testing.AllocsPerRun(10, func() { Policy{}.Apply(ctx, big) }), 6.0)
+}
