@@ -1,0 +1,120 @@
+package permission
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/agenttool/tool"
+)
+
+// Explanation says what rules make of a list of requests. It marshals to JSON
+// with empty lists as [], never null.
+type Explanation struct {
+	Decision Action       `json:"decision"` // the strictest of Asks; Allow if there are none
+	Asks     []AskVerdict `json:"asks"`     // one per request, in the same order
+	Reasons  []string     `json:"reasons"`  // for people: one line per pattern that is not simply allowed
+}
+
+// AskVerdict says what rules make of one request.
+type AskVerdict struct {
+	Permission string           `json:"permission"`
+	Patterns   []string         `json:"patterns"`
+	Always     []string         `json:"always"`
+	Protected  bool             `json:"protected,omitempty"`
+	Decision   Action           `json:"decision"` // the strictest of Judged
+	Judged     []PatternVerdict `json:"judged"`   // one per pattern
+}
+
+// PatternVerdict says what rules make of one pattern of a request.
+type PatternVerdict struct {
+	Pattern  string `json:"pattern"`
+	Decision Action `json:"decision"`
+	Rule     Rule   `json:"rule"`    // the rule that matched last; if none did, the default
+	Matched  bool   `json:"matched"` // whether any rule did
+	Reason   string `json:"reason"`  // for people, in display form
+}
+
+// Explain judges requests by the rules alone, as a [Gate] does before it looks at
+// anything else, and runs nothing. The strictest decision counts, over the
+// requests as over the patterns of each. A request without patterns is judged as
+// if it had the pattern "*". A Protected request is only allowed by a rule whose
+// pattern says more than "*"; where just a "*" would allow it, it is asked.
+func Explain(requests []*tool.Request, rules ...Ruleset) Explanation {
+	e := Explanation{Decision: Allow, Asks: []AskVerdict{}, Reasons: []string{}}
+	for _, req := range requests {
+		if req == nil {
+			continue
+		}
+		v := judge(req, rules)
+		e.Asks = append(e.Asks, v)
+		e.Decision = stricter(e.Decision, v.Decision)
+		for _, p := range v.Judged {
+			if p.Decision != Allow {
+				e.Reasons = append(e.Reasons, p.Reason)
+			}
+		}
+	}
+	return e
+}
+
+func judge(req *tool.Request, rules []Ruleset) AskVerdict {
+	v := AskVerdict{
+		Permission: req.Permission,
+		Patterns:   append([]string{}, req.Patterns...),
+		Always:     append([]string{}, req.Always...),
+		Protected:  req.Protected,
+		Decision:   Allow,
+	}
+	patterns := patternsOf(req)
+	v.Judged = make([]PatternVerdict, len(patterns))
+	for i, pattern := range patterns {
+		p := judgePattern(req, pattern, rules)
+		v.Judged[i] = p
+		v.Decision = stricter(v.Decision, p.Decision)
+	}
+	return v
+}
+
+// patternsOf returns what is judged of req. A tool that names nothing has not
+// said what it will do, so only a rule for everything can allow it.
+func patternsOf(req *tool.Request) []string {
+	if len(req.Patterns) == 0 {
+		return []string{"*"}
+	}
+	return req.Patterns
+}
+
+func judgePattern(req *tool.Request, pattern string, rules []Ruleset) PatternVerdict {
+	rule, matched := evaluate(req.Permission, pattern, rules, nil)
+	p := PatternVerdict{Pattern: pattern, Decision: rule.Action.closed(), Rule: rule, Matched: matched}
+	what := req.Permission + " " + quote(pattern)
+	if req.Protected && p.Decision == Allow && bare(rule.Pattern) {
+		// A "*" neither allows what is protected nor undoes an earlier rule that
+		// names it, but a deny or ask before it does not come back to life either.
+		named, _ := evaluate(req.Permission, pattern, rules, func(r *Rule) bool { return r.Action == Allow && bare(r.Pattern) })
+		if named.Action != Allow {
+			p.Decision = Ask
+			p.Reason = fmt.Sprintf("%s is protected: only a rule that names it can allow it, %s does not", what, quote(rule.Pattern))
+			return p
+		}
+		p.Rule, rule = named, named
+	}
+	by := fmt.Sprintf("the rule %s %s", Visible(rule.Permission), quote(rule.Pattern))
+	switch {
+	case !matched:
+		p.Reason = what + " is asked: no rule matches"
+	case p.Decision == Allow:
+		p.Reason = what + " is allowed by " + by
+	case p.Decision == Ask:
+		p.Reason = what + " is asked by " + by
+	default:
+		p.Reason = what + " is denied by " + by
+	}
+	return p
+}
+
+// bare reports whether pattern is nothing but wildcards, and so names nothing.
+func bare(pattern string) bool { return strings.Trim(pattern, "*? ") == "" && pattern != "" }
+
+// quote returns s for a sentence, in display form and not too long.
+func quote(s string) string { return `"` + VisibleLine(clip(s, 300)) + `"` }

@@ -1,0 +1,3 @@
+package permission
+
+const foldsCase = true
