@@ -46,6 +46,12 @@ func (r *Root) Parent(p *Path) (*Dir, error) {
 // Base returns the name of the resolved file in its directory.
 func (p *Path) Base() string { return filepath.Base(p.Resolved) }
 
+// SameGrant reports whether one grant covers both paths, so that a file can be renamed from one to the other.
+func (p *Path) SameGrant(o *Path) bool { return p.tree != nil && p.tree == o.tree }
+
+// Path returns the resolved name that the directory was opened by.
+func (d *Dir) Path() string { return filepath.Dir(d.path.Resolved) }
+
 // Close releases the directory.
 func (d *Dir) Close() error { return d.root.Close() }
 

@@ -1,0 +1,23 @@
+package textfile
+
+import (
+	"fmt"
+	"os"
+)
+
+func keepError(what string, err error) error {
+	return fmt.Errorf("%s %w (%v)", what, errKeep, err)
+}
+
+// withFD calls fn with the descriptor of f, which stays open meanwhile.
+func withFD(f *os.File, fn func(fd int) error) error {
+	c, err := f.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var inner error
+	if err := c.Control(func(fd uintptr) { inner = fn(int(fd)) }); err != nil {
+		return err
+	}
+	return inner
+}
