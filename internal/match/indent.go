@@ -1,0 +1,339 @@
+package match
+
+import "strings"
+
+// An indenter carries the indentation of new lines over to that of the place.
+// It learns from the lines that matched: the old text's indentation of a line
+// and the text's own.
+type indenter struct {
+	known    []indentPair
+	same     bool // the old text had the indentation right everywhere
+	fileUnit string
+	oldUnit  int // columns per step where the old text uses blanks
+}
+
+type indentPair struct {
+	index      int // of the old line
+	old, have  string
+	firstOfAll bool
+}
+
+// newIndenter learns from the lines of old that matched. have returns the
+// text's line for an old line and whether there is one.
+func newIndenter(old, new []string, have func(i int) (string, bool), style func() string) *indenter {
+	ind := &indenter{same: true}
+	for i, o := range old {
+		if isBlank(o) {
+			continue
+		}
+		h, ok := have(i)
+		if !ok {
+			continue
+		}
+		p := indentPair{index: i, old: indentOf(o), have: indentOf(h), firstOfAll: len(ind.known) == 0}
+		if p.old != p.have {
+			ind.same = false
+		}
+		ind.known = append(ind.known, p)
+	}
+	if ind.same && !ind.foreign(new, style) {
+		return ind
+	}
+	ind.same = false
+	for _, p := range ind.known {
+		if strings.Contains(p.have, "\t") {
+			ind.fileUnit = "\t"
+			break
+		}
+	}
+	if ind.fileUnit == "" {
+		ind.fileUnit = style()
+	}
+	ind.oldUnit = blankUnit(old, new)
+	return ind
+}
+
+// foreign reports whether the new lines are indented by other means than the
+// text, where no matched line is indented and could tell.
+func (ind *indenter) foreign(new []string, style func() string) bool {
+	for _, p := range ind.known {
+		if p.have != "" {
+			return false
+		}
+	}
+	tabs, blanks := false, false
+	for _, l := range new {
+		if isBlank(l) {
+			continue
+		}
+		in := indentOf(l)
+		tabs = tabs || strings.Contains(in, "\t")
+		blanks = blanks || len(in) > 1 && in[0] == ' '
+	}
+	if tabs == blanks {
+		return false
+	}
+	unit := style()
+	return blanks && unit == "\t" || tabs && strings.HasPrefix(unit, " ")
+}
+
+// blankUnit is the step of an indentation made of blanks: the greatest common
+// divisor of the widths and of their differences.
+func blankUnit(groups ...[]string) int {
+	unit := 0
+	for _, lines := range groups {
+		last := -1
+		for _, l := range lines {
+			if isBlank(l) {
+				continue
+			}
+			in := indentOf(l)
+			if strings.Contains(in, "\t") {
+				continue
+			}
+			if last >= 0 && len(in) != last {
+				d := len(in) - last
+				unit = gcd(unit, max(d, -d))
+			}
+			last = len(in)
+		}
+	}
+	switch {
+	case unit == 1:
+		return 2
+	case unit > 8 && unit%4 == 0:
+		return 4
+	}
+	return unit
+}
+
+func gcd(a, b int) int {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// carry returns the indentation at the place for a new line indented by s that
+// stands near old line i.
+func (ind *indenter) carry(s string, i int) string {
+	if ind.same || len(ind.known) == 0 {
+		return s
+	}
+	if have, ok := ind.seen(s, i); ok {
+		return have
+	}
+	if have, ok := ind.prefix(s); ok {
+		return have
+	}
+	if have, ok := ind.convert(s); ok {
+		return have
+	}
+	var best indentPair
+	found := false
+	for _, p := range ind.known {
+		if strings.HasPrefix(s, p.old) && (!found || len(p.old) > len(best.old) ||
+			len(p.old) == len(best.old) && distance(p.index, i) < distance(best.index, i)) {
+			best, found = p, true
+		}
+	}
+	if found {
+		return best.have + ind.translate(s[len(best.old):])
+	}
+	// Shallower than anything known: go out as many steps as the new text does.
+	for _, p := range ind.known {
+		if strings.HasPrefix(p.old, s) && (!found || len(p.old) < len(best.old)) {
+			best, found = p, true
+		}
+	}
+	if found {
+		return strings.TrimSuffix(best.have, ind.translate(best.old[len(s):]))
+	}
+	return s
+}
+
+func distance(a, b int) int { return max(a-b, b-a) }
+
+// seen looks for the nearest matched line with the same indentation. The first
+// line counts last: it often comes without its indentation.
+func (ind *indenter) seen(s string, i int) (string, bool) {
+	var best indentPair
+	found := false
+	for _, p := range ind.known {
+		if p.old != s {
+			continue
+		}
+		stripped := p.firstOfAll && p.old == "" && len(ind.known) > 1 && p.index != i
+		if stripped {
+			if !found {
+				best, found = p, true
+			}
+			continue
+		}
+		if !found || best.firstOfAll && best.old == "" && best.index != i ||
+			distance(p.index, i) < distance(best.index, i) {
+			best, found = p, true
+		}
+	}
+	return best.have, found
+}
+
+// prefix applies when the text's indentation is the old one with one prefix
+// added, or removed, throughout.
+func (ind *indenter) prefix(s string) (string, bool) {
+	pairs := ind.reliable()
+	add, cut := "", ""
+	for n, p := range pairs {
+		var a, c string
+		switch {
+		case strings.HasSuffix(p.have, p.old):
+			a = p.have[:len(p.have)-len(p.old)]
+		case strings.HasSuffix(p.old, p.have):
+			c = p.old[:len(p.old)-len(p.have)]
+		default:
+			return "", false
+		}
+		if n > 0 && (a != add || c != cut) {
+			return "", false
+		}
+		add, cut = a, c
+	}
+	if add == "" && cut == "" {
+		return "", false
+	}
+	if cut != "" {
+		if !strings.HasPrefix(s, cut) {
+			return "", strings.HasPrefix(cut, s)
+		}
+		return s[len(cut):], true
+	}
+	if !strings.Contains(add, "\t") || !strings.Contains(s, " ") {
+		return add + s, true
+	}
+	return "", false // tabs there, blanks here: convert
+}
+
+// reliable are the known pairs without a first line that lost its indentation.
+func (ind *indenter) reliable() []indentPair {
+	if len(ind.known) > 1 && ind.known[0].old == "" && ind.known[0].have != "" {
+		return ind.known[1:]
+	}
+	return ind.known
+}
+
+// convert applies when steps of one kind were written as steps of another, at
+// an offset of whole steps.
+func (ind *indenter) convert(s string) (string, bool) {
+	pairs := ind.reliable()
+	fileUnits := []string{ind.fileUnit, "\t", "    ", "  ", "        ", "   "}
+	oldUnits := []int{ind.oldUnit, 4, 2, 8, 3}
+	for _, fu := range fileUnits {
+		if fu == "" {
+			continue
+		}
+		for _, ou := range oldUnits {
+			if ou == 0 {
+				continue
+			}
+			offset, ok := 0, true
+			for n, p := range pairs {
+				od, odd := steps(p.old, ou)
+				hd, oddHave := steps(p.have, len(fu))
+				if fu == "\t" {
+					hd, oddHave = strings.Count(p.have, "\t"), strings.Trim(p.have, "\t") != ""
+				}
+				if odd || oddHave || fu != "\t" && strings.Contains(p.have, "\t") || n > 0 && hd-od != offset {
+					ok = false
+					break
+				}
+				offset = hd - od
+			}
+			if !ok {
+				continue
+			}
+			d, odd := steps(s, ou)
+			rest := ""
+			if odd {
+				rest = strings.Repeat(" ", columns(s, ou)%ou)
+			}
+			return strings.Repeat(fu, max(0, d+offset)) + rest, true
+		}
+	}
+	return "", false
+}
+
+// columns is the width of an indentation with tabs of the given width, each
+// counted as one step.
+func columns(s string, unit int) int {
+	n := 0
+	for i := 0; i < len(s); i++ {
+		if s[i] == '\t' {
+			n += unit
+		} else {
+			n++
+		}
+	}
+	return n
+}
+
+func steps(s string, unit int) (n int, odd bool) {
+	c := columns(s, unit)
+	return c / unit, c%unit != 0
+}
+
+// translate writes a deeper indentation's additional blanks in the file's units.
+func (ind *indenter) translate(rest string) string {
+	unit := ind.oldUnit
+	if unit == 0 {
+		unit = 4
+		if len(rest)%4 != 0 && len(rest)%2 == 0 {
+			unit = 2
+		}
+	}
+	fu := ind.fileUnit
+	if fu == "" || strings.Contains(rest, "\t") == strings.Contains(fu, "\t") && (strings.Contains(fu, "\t") || len(fu) == unit) {
+		return rest
+	}
+	d, odd := steps(rest, unit)
+	out := strings.Repeat(fu, d)
+	if odd {
+		out += strings.Repeat(" ", columns(rest, unit)%unit)
+	}
+	return out
+}
+
+// indentStyle returns the indentation step of a text, from lines around a line
+// first and the rest of the text after: a tab, or some blanks.
+func (t *Text) indentStyle(at int) string {
+	const reach = 400
+	tabs, widths := 0, [9]int{}
+	last := 0
+	for i := max(0, at-reach); i < min(t.Len(), at+reach); i++ {
+		line := t.Line(i)
+		if isBlank(line) {
+			continue
+		}
+		in := indentOf(line)
+		if strings.HasPrefix(in, "\t") {
+			tabs++
+			continue
+		}
+		if d := len(in) - last; d > 1 && d <= 8 {
+			widths[d]++
+		}
+		last = len(in)
+	}
+	best := 0
+	for w, n := range widths {
+		if n > 0 && (best == 0 || n > widths[best]) {
+			best = w
+		}
+	}
+	switch {
+	case best == 0 && tabs == 0:
+		return ""
+	case best == 0 || tabs > widths[best]:
+		return "\t"
+	}
+	return strings.Repeat(" ", best)
+}

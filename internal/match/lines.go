@@ -1,0 +1,236 @@
+package match
+
+import "slices"
+
+// A place is a match on whole lines.
+type place struct {
+	level Level
+	// at has, for every line of the old block, the line of the text that it
+	// matched, or -1 for a blank line that the text does not have. It is nil
+	// when the lines match one by one from first on.
+	at []int
+	// first and last bound the matched lines of the text, inclusive.
+	first, last int
+}
+
+// tooWide reports whether the place has many more lines than the block, which
+// only blank lines can bring about.
+func (p *place) tooWide(lines int) bool {
+	more := p.last - p.first + 1 - lines
+	return more > 3 && more > lines/4
+}
+
+var lineLevels = [...]Level{TrailingBlanks, Indentation, Folded, Spacing}
+
+// A block is a list of old lines with their keys, so that a block is normalized
+// once however often it is tried.
+type block struct {
+	lines   []string
+	keys    []uint64 // lenient
+	from    int      // lines[from:to] are the lines between blank ends
+	to      int
+	filled  []int // indexes of the lines that are not blank
+	nkeys   []uint64
+	normals map[Level][]string
+}
+
+func newBlock(lines []string) *block {
+	b := &block{lines: lines, keys: make([]uint64, len(lines)), normals: map[Level][]string{}}
+	for i, l := range lines {
+		b.keys[i] = lenientKey(l)
+		if b.keys[i] != blankKey {
+			b.filled = append(b.filled, i)
+			b.nkeys = append(b.nkeys, b.keys[i])
+		}
+	}
+	if len(b.filled) > 0 {
+		b.from, b.to = b.filled[0], b.filled[len(b.filled)-1]+1
+	}
+	return b
+}
+
+func (b *block) normal(l Level) []string {
+	n, ok := b.normals[l]
+	if !ok {
+		n = make([]string, len(b.lines))
+		for i, line := range b.lines {
+			n[i] = normalize(l, line)
+		}
+		b.normals[l] = n
+	}
+	return n
+}
+
+// search returns the starts of every occurrence of pattern, overlapping ones
+// included, in time linear in both.
+func search(keys, pattern []uint64) []int {
+	m := len(pattern)
+	if m == 0 || m > len(keys) {
+		return nil
+	}
+	fail := make([]int, m)
+	for i, k := 1, 0; i < m; i++ {
+		for k > 0 && pattern[i] != pattern[k] {
+			k = fail[k-1]
+		}
+		if pattern[i] == pattern[k] {
+			k++
+		}
+		fail[i] = k
+	}
+	var found []int
+	for i, k := 0, 0; i < len(keys); i++ {
+		for k > 0 && keys[i] != pattern[k] {
+			k = fail[k-1]
+		}
+		if keys[i] == pattern[k] {
+			k++
+		}
+		if k == m {
+			found = append(found, i-m+1)
+			k = fail[k-1]
+		}
+	}
+	return found
+}
+
+// verifyBudget bounds how many line comparisons verifying candidates may cost,
+// per line of the text, before keys of the whole text are cheaper.
+const verifyBudget = 4
+
+// whole finds the block line for line at one level. Places may overlap.
+func (t *Text) whole(b *block, l Level) []place {
+	if len(b.filled) == 0 {
+		return nil
+	}
+	starts := t.lenientPlaces(b)
+	if len(starts) == 0 {
+		return nil
+	}
+	m := len(b.lines)
+	if l != Spacing && len(starts)*m > verifyBudget*t.Len()+1000 {
+		pattern := make([]uint64, m)
+		for i, s := range b.normal(l) {
+			pattern[i] = hash(s)
+		}
+		starts = search(t.levelKeys(l), pattern)
+	}
+	var places []place
+	want := b.normal(l)
+	for _, s := range starts {
+		if len(places) > 0 && len(starts)*m > verifyBudget*t.Len()+1000 {
+			// Keys have decided already; equality is confirmed for the first only.
+			places = append(places, linear(l, s, m))
+			continue
+		}
+		ok := true
+		for i := 0; i < m && ok; i++ {
+			ok = normalize(l, t.Line(s+i)) == want[i]
+		}
+		if ok {
+			places = append(places, linear(l, s, m))
+		}
+	}
+	return places
+}
+
+func (t *Text) lenientPlaces(b *block) []int {
+	if t.memoBlock == b {
+		return t.memoStarts
+	}
+	t.memoBlock, t.memoStarts = b, search(t.lenient(), b.keys)
+	return t.memoStarts
+}
+
+func linear(l Level, start, m int) place {
+	return place{level: l, first: start, last: start + m - 1}
+}
+
+// line returns the line of the text that old line i matched, or -1.
+func (p *place) line(i int) int {
+	if p.at == nil {
+		return p.first + i
+	}
+	return p.at[i]
+}
+
+// withoutBlanks finds the block with blank lines ignored on both sides, lines
+// compared at level l.
+func (t *Text) withoutBlanks(b *block, l Level) []place {
+	if len(b.filled) == 0 {
+		return nil
+	}
+	lines, keys := t.nonBlank()
+	if t.memoSparse != b {
+		t.memoSparse, t.sparseStarts = b, search(keys, b.nkeys)
+	}
+	m := len(b.nkeys)
+	if len(t.sparseStarts)*m > 16*(verifyBudget*t.Len()+1000) && l != Spacing {
+		return nil // a text of repetitions; the most lenient level reports them
+	}
+	want := b.normal(l)
+	var places []place
+	for n, s := range t.sparseStarts {
+		ok := true
+		if n == 0 || l != Spacing {
+			for i := 0; i < m && ok; i++ {
+				ok = normalize(l, t.Line(int(lines[s+i]))) == want[b.filled[i]]
+			}
+		}
+		if ok {
+			places = append(places, t.sparse(b, lines[s:s+m]))
+		}
+		if len(places) > maxSparse {
+			break
+		}
+	}
+	return places
+}
+
+// maxSparse bounds the places kept when blank lines are ignored: more than a
+// few are refused anyway.
+const maxSparse = 1000
+
+// sparse makes a place from the lines that the lines of b that are not blank
+// matched. Blank lines of b pair with blank lines of the text in order.
+func (t *Text) sparse(b *block, lines []int32) place {
+	p := place{level: BlankLines, at: make([]int, len(b.lines))}
+	for i := range p.at {
+		p.at[i] = -1
+	}
+	for n, i := range b.filled {
+		p.at[i] = int(lines[n])
+		if n == 0 {
+			continue
+		}
+		prev := b.filled[n-1]
+		have := p.at[i] - p.at[prev] - 1
+		for k := 0; k < have && prev+1+k < i; k++ {
+			p.at[prev+1+k] = p.at[prev] + 1 + k
+		}
+	}
+	p.first, p.last = p.at[b.filled[0]], p.at[b.filled[len(b.filled)-1]]
+	// Blank ends of the block pair with blank lines around the place.
+	for k := 1; b.from-k >= 0 && p.first > 0 && t.lenient()[p.first-1] == blankKey; k++ {
+		p.first--
+		p.at[b.from-k] = p.first
+	}
+	for k := 0; b.to+k < len(b.lines) && p.last+1 < t.Len() && t.lenient()[p.last+1] == blankKey; k++ {
+		p.last++
+		p.at[b.to+k] = p.last
+	}
+	return p
+}
+
+// disjoint drops places that overlap an earlier one.
+func disjoint(places []place) []place {
+	kept := places[:0]
+	end := -1
+	for _, p := range places {
+		if p.first > end {
+			kept = append(kept, p)
+			end = p.last
+		}
+	}
+	return slices.Clip(kept)
+}
