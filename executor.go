@@ -84,7 +84,7 @@ func (e *Executor) Do(ctx context.Context, set *Set, call *Call) Outcome {
 func (e *Executor) Start(ctx context.Context, set *Set) *Batch { return e.start(ctx, set, 0) }
 
 func (e *Executor) start(ctx context.Context, set *Set, n int) *Batch {
-	b := &Batch{ex: e, parent: ctx, set: set, calls: make([]*running, 0, n)}
+	b := &Batch{ex: e, parent: ctx, set: set, calls: make([]*running, 0, n), slab: make([]running, n)}
 	b.ctx, b.cancel = context.WithCancelCause(ctx)
 	b.run = chain(dispatch, e.Middleware)
 	b.unwatch = context.AfterFunc(b.ctx, b.cancelled)
@@ -121,13 +121,16 @@ type Batch struct {
 	set     *Set
 	run     RunFunc
 	events  sync.WaitGroup // not yet observed
+	slab    []running      // for Go
 
 	mu      sync.Mutex
-	calls   []*running // the model's own calls, in order
-	next    int        // first of calls that was not started
-	active  int        // calls, not counting those made by Invoke, that were started and not settled
-	barrier bool       // a call that is not Parallel is active
-	live    map[*running]struct{}
+	calls   []*running    // the model's own calls, in order
+	kids    []*running    // calls made by Invoke
+	next    int           // first of calls that was not started
+	active  int           // calls, not counting those made by Invoke, that were started and not settled
+	barrier bool          // a call that is not Parallel is active
+	ready   fifo          // started, and waiting for a worker to take them
+	spare   int           // workers that are about to look at ready
 	stopped bool          // no call may start any more
 	done    chan struct{} // set by Wait; closed when nothing is open
 	open    int           // calls of any kind that are not settled
@@ -140,8 +143,7 @@ func (b *Batch) Go(call *Call) {
 	if call == nil {
 		call = &Call{}
 	}
-	r := &running{b: b, orig: call, call: *call}
-	r.lookup()
+	r := b.newRunning(call)
 	b.mu.Lock()
 	if b.done != nil {
 		b.mu.Unlock()
@@ -156,6 +158,19 @@ func (b *Batch) Go(call *Call) {
 	if stopped {
 		r.notRun()
 	}
+}
+
+// newRunning takes the calls of a turn whose number is known from one slab.
+func (b *Batch) newRunning(call *Call) *running {
+	var r *running
+	if len(b.slab) > 0 {
+		r, b.slab = &b.slab[0], b.slab[1:]
+	} else {
+		r = new(running)
+	}
+	r.b, r.orig, r.call = b, call, *call
+	r.lookup()
+	return r
 }
 
 // advance starts what may start. It is called with b.mu held.
@@ -176,7 +191,7 @@ func (b *Batch) advance() {
 		}
 		b.next++
 		b.active++
-		b.launch(r, b.ctx)
+		b.launch(r)
 	}
 }
 
@@ -189,14 +204,78 @@ func (b *Batch) halted() bool {
 	return b.stopped
 }
 
-// launch starts r's goroutine. It is called with b.mu held.
-func (b *Batch) launch(r *running, ctx context.Context) {
-	if b.live == nil {
-		b.live = make(map[*running]struct{}, len(b.calls))
-	}
-	b.live[r] = struct{}{}
+// launch hands r to a worker. It is called with b.mu held.
+//
+// A worker that takes a call sees to it that another one comes for the next, so
+// no call waits for the end of one before it. But a worker that has ended its call
+// takes a further one, so that short calls share a goroutine, and with it a stack
+// that has grown to what they need.
+func (b *Batch) launch(r *running) {
+	r.started = true
 	b.emit(r, Event{State: StateRunning})
-	go r.exec(ctx)
+	b.ready.push(r)
+	b.summon()
+}
+
+// summon makes sure that a worker looks at what is ready. It is called with b.mu held.
+func (b *Batch) summon() {
+	if b.spare == 0 && b.ready.first != nil {
+		b.spare++
+		go b.work()
+	}
+}
+
+// roomyStack makes the stack of a new goroutine grow once, while there is little on
+// it to move, and not step by step in the depth of a decoder. The measure is in
+// BenchmarkExecutor8.
+//
+//go:noinline
+func roomyStack(i int) byte {
+	var room [6 << 10]byte
+	room[i] = 1
+	return room[i/2]
+}
+
+// fifo is a queue of calls, linked through the calls themselves.
+type fifo struct {
+	first, last *running
+}
+
+func (q *fifo) push(r *running) {
+	if q.last == nil {
+		q.first = r
+	} else {
+		q.last.after = r
+	}
+	q.last = r
+}
+
+// pop returns nil if the queue is empty.
+func (q *fifo) pop() *running {
+	r := q.first
+	if r == nil {
+		return nil
+	}
+	if q.first = r.after; q.first == nil {
+		q.last = nil
+	}
+	r.after = nil
+	return r
+}
+
+func (b *Batch) work() {
+	for {
+		b.mu.Lock()
+		b.spare--
+		r := b.ready.pop()
+		b.summon()
+		b.mu.Unlock()
+		if r == nil {
+			return
+		}
+		roomyStack(0)
+		r.exec()
+	}
 }
 
 // Wait waits until every call has its outcome and every event was observed, and
@@ -256,9 +335,11 @@ func (b *Batch) abandonLive() {
 func (b *Batch) abandon(why error, top *running) {
 	b.mu.Lock()
 	var deaf []*running
-	for r := range b.live {
-		if top == nil || r.within(top) {
-			deaf = append(deaf, r)
+	for _, list := range [][]*running{b.calls, b.kids} {
+		for _, r := range list {
+			if r.started && !r.settled && (top == nil || r.within(top)) {
+				deaf = append(deaf, r)
+			}
 		}
 	}
 	b.mu.Unlock()
@@ -268,27 +349,36 @@ func (b *Batch) abandon(why error, top *running) {
 	}
 }
 
-// settle records the one outcome of r and reports whether it was the first.
-func (b *Batch) settle(r *running, res *Result, err error) bool {
+// settle records the one outcome of r and reports whether it was the first. A
+// worker that goes on after its call says so.
+func (b *Batch) settle(r *running, res *Result, err error, goesOn bool) bool {
 	state := StateCompleted
 	if err != nil || res.IsError {
 		state = StateError
 	}
-	aborts := errors.Is(err, ErrAbort)
+	aborts := false
+	if err != nil { // its methods are foreign code
+		aborts = guard(func() error {
+			if errors.Is(err, ErrAbort) {
+				return ErrAbort
+			}
+			return nil
+		}) == ErrAbort
+	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if goesOn {
+		b.spare++
+	}
 	if r.settled {
 		return false
 	}
 	r.settled = true
 	r.outcome = Outcome{Call: r.orig, Result: res, Err: err}
-	if _, started := b.live[r]; started {
-		delete(b.live, r)
-		if r.parent == nil {
-			b.active--
-			if !r.parallel {
-				b.barrier = false
-			}
+	if r.started && r.parent == nil {
+		b.active--
+		if !r.parallel {
+			b.barrier = false
 		}
 	}
 	b.emit(r, Event{State: state, Result: res, Err: err})
@@ -299,6 +389,9 @@ func (b *Batch) settle(r *running, res *Result, err error) bool {
 	}
 	if r.done != nil {
 		close(r.done)
+	}
+	if r.late != nil {
+		r.late.Stop()
 	}
 	b.advance()
 	b.open--

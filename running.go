@@ -26,10 +26,13 @@ type running struct {
 	depth  int
 	kids   atomic.Int32 // calls made through Invoke, for their ids
 
-	ctx   callContext // for the tool's goroutine only
-	clock *clock      // nil without a timeout
+	base  context.Context // of the turn, or of the call that made this one
+	ctx   callContext     // for the tool's goroutine only
+	clock *clock          // nil without a timeout
 
 	// Guarded by b.mu.
+	after   *running // in the queue for workers
+	started bool
 	settled bool
 	outcome Outcome
 	last    Update        // merged updates: the partial output of a tool that never returns
@@ -58,6 +61,7 @@ func (r *running) lookup() {
 	r.tool, r.spec, r.err = r.b.set.Lookup(r.call.Tool)
 	r.parallel = r.spec == nil || r.spec.Parallel
 	r.call.rt = r
+	r.base = r.b.ctx
 }
 
 // dispatch is what the middleware is wrapped around.
@@ -77,8 +81,8 @@ func dispatch(ctx context.Context, call *Call) (*Result, error) {
 }
 
 // exec runs the tool and settles the call.
-func (r *running) exec(ctx context.Context) {
-	ex := r.b.ex
+func (r *running) exec() {
+	ex, ctx := r.b.ex, r.base
 	limit := ex.Timeout
 	if r.spec != nil && r.spec.Timeout != 0 {
 		limit = max(r.spec.Timeout, 0)
@@ -92,7 +96,6 @@ func (r *running) exec(ctx context.Context) {
 			r.abandonAfter(ex.grace(), err)
 		})
 		defer cancel(nil)
-		defer r.clock.stop()
 	}
 	r.ctx = callContext{ctx, &r.call}
 	var (
@@ -101,18 +104,19 @@ func (r *running) exec(ctx context.Context) {
 		returned bool
 	)
 	defer func() {
+		goesOn := true
 		if !returned {
-			if !ex.CrashOnPanic {
-				v := recover()
-				if v == nil {
-					v = errors.New("the tool ended its goroutine")
-				}
-				err = &PanicError{Tool: r.name(), Value: v, Stack: debug.Stack()}
-			} else {
+			if ex.CrashOnPanic {
 				return
 			}
+			v := recover()
+			if v == nil {
+				goesOn = false
+				v = errors.New("the tool ended its goroutine")
+			}
+			err = &PanicError{Tool: r.name(), Value: v, Stack: debug.Stack()}
 		}
-		r.finish(ctx, res, err)
+		r.finish(ctx, res, err, goesOn)
 	}()
 	res, err = r.b.run(&r.ctx, &r.call)
 	returned = true
@@ -127,7 +131,7 @@ func (r *running) name() string {
 
 // finish settles the call with what its tool returned. The methods of an error
 // are foreign code too, so a panic in them is one failed call as well.
-func (r *running) finish(ctx context.Context, res *Result, err error) {
+func (r *running) finish(ctx context.Context, res *Result, err error, goesOn bool) {
 	perr := guard(func() error {
 		if err != nil {
 			err = withCause(ctx, err)
@@ -136,19 +140,18 @@ func (r *running) finish(ctx context.Context, res *Result, err error) {
 				r.b.ex.log().Error("tool panicked", "tool", r.name(), "call", r.call.ID, "panic", p.Value, "stack", string(p.Stack))
 			}
 		}
-		if !r.b.settle(r, r.result(ctx, res, err), err) {
-			r.b.ex.log().Warn("result of an abandoned tool dropped", "tool", r.name(), "call", r.call.ID)
-		}
+		res = r.result(ctx, res, err)
 		return nil
 	})
 	if perr != nil {
 		p := &PanicError{Tool: r.name(), Value: perr}
-		r.b.settle(r, &Result{Title: r.name(), Text: p.ModelText(), IsError: true, Truncated: &Truncation{}}, p)
+		res, err = &Result{Title: r.name(), Text: p.ModelText(), IsError: true, Truncated: &Truncation{}}, p
 	}
-	r.b.mu.Lock()
-	defer r.b.mu.Unlock()
-	if r.late != nil {
-		r.late.Stop()
+	if r.clock != nil {
+		r.clock.stop()
+	}
+	if !r.b.settle(r, res, err, goesOn) {
+		r.b.ex.log().Warn("result of an abandoned tool dropped", "tool", r.name(), "call", r.call.ID)
 	}
 }
 
@@ -179,9 +182,7 @@ func (r *running) result(ctx context.Context, res *Result, err error) *Result {
 	title, calledAs := res.Title, ""
 	if r.spec != nil {
 		if title == "" {
-			if title = r.spec.Title; title == "" {
-				title = r.spec.Name
-			}
+			title = r.spec.label()
 		}
 		if r.spec.Name != r.orig.Tool {
 			calledAs = r.orig.Tool
@@ -255,7 +256,7 @@ func (r *running) attachments(as []Attachment) []Attachment {
 // notRun settles a call that was never started.
 func (r *running) notRun() {
 	err := &CancelledError{Cause: context.Cause(r.b.ctx), NotRun: true}
-	r.b.settle(r, r.result(r.b.ctx, nil, err), err)
+	r.b.settle(r, r.result(r.b.ctx, nil, err), err, false)
 }
 
 // abandonAfter abandons the call, and before it those it made, after d.
@@ -279,7 +280,7 @@ func (r *running) abandon(why error) {
 	if last.Text != "" || last.Title != "" || last.Metadata != nil {
 		partial = &Result{Title: last.Title, Text: last.Text, Metadata: last.Metadata}
 	}
-	if r.b.settle(r, r.result(r.b.ctx, partial, why), why) {
+	if r.b.settle(r, r.result(r.b.ctx, partial, why), why, false) {
 		r.b.ex.log().Warn("tool did not return in time and was abandoned", "tool", r.name(), "call", r.call.ID)
 	}
 }
@@ -363,9 +364,11 @@ func (r *running) invoke(ctx context.Context, parent *Call, name string, input j
 			cause = context.Cause(b.ctx)
 		}
 		err := &CancelledError{Cause: cause, NotRun: true}
-		b.settle(k, k.result(ctx, nil, err), err)
+		b.settle(k, k.result(ctx, nil, err), err, false)
 	} else {
-		b.launch(k, ctx)
+		k.base = ctx
+		b.kids = append(b.kids, k)
+		b.launch(k)
 		b.mu.Unlock()
 		<-k.done
 	}

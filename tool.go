@@ -48,6 +48,14 @@ type Spec struct {
 	checked json.RawMessage // the Input that passed the schema guard
 }
 
+// label is what people see where a result has no title of its own.
+func (s *Spec) label() string {
+	if s.Title != "" {
+		return s.Title
+	}
+	return s.Name
+}
+
 // Hints are advice for policies and UIs. They are claims of the tool's author
 // and never grant anything.
 type Hints struct {
@@ -288,6 +296,9 @@ func (b *base) finish(ctx context.Context, call *Call, repairs []schema.Repair, 
 		res = &Result{}
 	}
 	r := *res
+	if r.Title == "" {
+		r.Title = b.spec.label()
+	}
 	if len(repairs) > 0 {
 		r.Metadata = withKey(r.Metadata, "repairs", repairs)
 	}
