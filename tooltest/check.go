@@ -23,7 +23,7 @@ import (
 func Check(tb testing.TB, t tool.Tool, inputs ...string) {
 	tb.Helper()
 	for _, c := range checks {
-		if err := c.run(t, inputs); err != nil {
+		if err := c.guarded(t, inputs); err != nil {
 			tb.Errorf("%s: %v\n\t%s", c.name, err, c.explanation)
 		}
 	}
@@ -39,14 +39,25 @@ type check struct {
 	run               func(t tool.Tool, inputs []string) error
 }
 
+// guarded turns a panic of the tool's own methods into a finding.
+func (c *check) guarded(t tool.Tool, inputs []string) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			err = fmt.Errorf("panicked: %v", v)
+		}
+	}()
+	return c.run(t, inputs)
+}
+
 var errHang = errors.New("did not return")
 
 var checks = []check{
 	{"name", "providers refuse other names, and one bad name costs the whole request", func(t tool.Tool, _ []string) error {
-		if t.Name() != t.Name() {
-			return errors.New("it changes")
+		first := t.Name()
+		if again := t.Name(); again != first {
+			return fmt.Errorf("it changes from %q to %q", first, again)
 		}
-		return tool.CheckName(t.Name())
+		return tool.CheckName(first)
 	}},
 	{"spec", "a spec must describe the tool, and be the same bytes every time so that prompts can be cached", func(t tool.Tool, _ []string) error {
 		a, err := spec(t)
@@ -106,7 +117,7 @@ var checks = []check{
 			if errors.Is(err, errHang) || errors.Is(err, tool.ErrPanic) {
 				return fmt.Errorf("%q: %w", in, err)
 			}
-			if err == nil && !res.IsError {
+			if err == nil && (res == nil || !res.IsError) {
 				return fmt.Errorf("%q was accepted", in)
 			}
 		}
@@ -163,7 +174,7 @@ func spec(t tool.Tool) (*tool.Spec, error) {
 		return nil, nil
 	}
 	if err == nil && s == nil {
-		err = errors.New("Spec returned nothing")
+		err = errors.New("there is no spec")
 	}
 	return s, err
 }
