@@ -114,6 +114,7 @@ type runtime interface {
 	truncate(context.Context, *Call, *Spec, *Result) error
 	offers(name string) bool
 	pause() (resume func())
+	flush(context.Context)
 	crashOnPanic() bool
 }
 
@@ -146,6 +147,7 @@ func (c *Call) Ask(ctx context.Context, req *Request) error {
 		return &DeniedError{Request: &r, Reason: "Nobody can be asked for permission here"}
 	}
 	defer c.rt.pause()()
+	c.rt.flush(ctx)
 	err := approve(ctx, ap, c, &r)
 	if err == nil {
 		return nil
@@ -268,6 +270,8 @@ func (b *boundRuntime) pause() func() {
 	}
 	return func() {}
 }
+
+func (b *boundRuntime) flush(context.Context) {}
 
 func (b *boundRuntime) crashOnPanic() bool { return false }
 

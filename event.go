@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"context"
 	"maps"
 	"sync"
 	"time"
@@ -55,9 +56,17 @@ const maxQueuedUpdates = 64
 // goroutine that lives only while there are any. So neither a tool nor a lock
 // ever waits for the observer. The zero value is ready.
 type eventQueue struct {
-	mu    sync.Mutex
-	items []queuedEvent
-	busy  bool
+	mu        sync.Mutex
+	items     []queuedEvent
+	busy      bool
+	pushed    uint64
+	delivered uint64
+	waiters   []flushWaiter
+}
+
+type flushWaiter struct {
+	after uint64 // events that have to be delivered
+	done  chan struct{}
 }
 
 type queuedEvent struct {
@@ -80,6 +89,7 @@ func (q *eventQueue) push(b *Batch, r *running, ev Event) {
 		r.lastQueued = nil // an update never overtakes a step
 	}
 	b.events.Add(1)
+	q.pushed++
 	q.items = append(q.items, queuedEvent{b, r, ev})
 	if !q.busy {
 		q.busy = true
@@ -106,7 +116,35 @@ func (q *eventQueue) drain(ex *Executor) {
 		q.mu.Unlock()
 		for _, it := range items {
 			deliver(ex, it)
+			q.count()
 		}
+	}
+}
+
+// count notes one more delivered event.
+func (q *eventQueue) count() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.delivered++
+	for len(q.waiters) > 0 && q.waiters[0].after <= q.delivered {
+		close(q.waiters[0].done)
+		q.waiters = q.waiters[1:]
+	}
+}
+
+// flush waits until the events so far were observed, or ctx is done.
+func (q *eventQueue) flush(ctx context.Context) {
+	q.mu.Lock()
+	if q.delivered == q.pushed {
+		q.mu.Unlock()
+		return
+	}
+	w := flushWaiter{q.pushed, make(chan struct{})}
+	q.waiters = append(q.waiters, w)
+	q.mu.Unlock()
+	select {
+	case <-w.done:
+	case <-ctx.Done():
 	}
 }
 

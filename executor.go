@@ -21,7 +21,8 @@ import (
 //     outcomes are complete either way, so a transcript stays valid.
 //  2. Events in the order things happen: for each call one pending, then at most
 //     one plain running, any number of running with an Update, and exactly one
-//     completed or error. Updates after that are dropped.
+//     completed or error. Updates after that are dropped. Before a question
+//     reaches the Approver, the events before it have been observed.
 //  3. A call whose Spec is not Parallel is a barrier: it starts when everything
 //     before it has ended, and everything after it waits for its end. Calls are
 //     sequential unless their tools say otherwise, because models send mkdir and

@@ -683,6 +683,24 @@ func TestUpdatesOfAnAttentiveObserver(t *testing.T) {
 	}
 }
 
+func TestEventsComeBeforeQuestions(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var seen atomic.Int32
+		ex := &tool.Executor{
+			Observe: func(tool.Event) { time.Sleep(time.Second); seen.Add(1) },
+			Approver: tool.ApproverFunc(func(context.Context, *tool.Call, *tool.Request) error {
+				assert.EqualValues(t, 3, seen.Load(), "pending, running, and the update")
+				return nil
+			}),
+		}
+		out := ex.Do(t.Context(), newSet(t, define("asks", true, func(ctx context.Context, c *tool.Call) (*tool.Result, error) {
+			c.Update(tool.Update{Title: "about to ask"})
+			return nil, c.Ask(ctx, &tool.Request{Permission: "p"})
+		})), call("1", "asks", ""))
+		assert.NoError(t, out.Err)
+	})
+}
+
 func TestManyMixedCallsLeaveNothing(t *testing.T) {
 	set := newSet(t, sleeper("par", true), sleeper("seq", false),
 		define("boom", true, func(context.Context, *tool.Call) (*tool.Result, error) { panic("x") }),

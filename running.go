@@ -299,6 +299,14 @@ func (r *running) within(top *running) bool {
 
 func (r *running) approver() Approver { return r.b.ex.Approver }
 
+// flush lets the observer see what happened before a question is put, so that no
+// prompt is about a call that a user interface has not heard of.
+func (r *running) flush(ctx context.Context) {
+	if r.b.ex.Observe != nil {
+		r.b.ex.events.flush(ctx)
+	}
+}
+
 func (r *running) crashOnPanic() bool { return r.b.ex.CrashOnPanic }
 
 func (r *running) offers(name string) bool { return r.b.set.Has(name) }

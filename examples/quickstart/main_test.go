@@ -1,0 +1,62 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"os"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+func TestQuickstart(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	before := runtime.NumGoroutine()
+	var first, second bytes.Buffer
+	require.NoError(t, run(t.Context(), &first, nil))
+	require.NoError(t, run(t.Context(), &second, nil))
+	assert.Equal(t, first.String(), second.String(), "every run prints the same")
+	for _, want := range []string{
+		"pending   call-1", "running   call-1", "completed call-1",
+		`repaired /limit: "40" became 40`, "error     call-5", "answered  call-8 reject", "want 2.5",
+		"7 calls completed, 3 ended in an error the model could read, 3 questions were asked",
+	} {
+		assert.Contains(t, first.String(), want)
+	}
+	left, err := os.ReadDir(os.Getenv("TMPDIR"))
+	require.NoError(t, err)
+	for _, e := range left {
+		assert.False(t, strings.HasPrefix(e.Name(), "quickstart-"), "%s is left behind", e.Name())
+	}
+	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before && time.Now().Before(deadline); {
+		time.Sleep(5 * time.Millisecond)
+	}
+	assert.LessOrEqual(t, runtime.NumGoroutine(), before)
+}
+
+func TestInteractive(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, run(t.Context(), &out, strings.NewReader("what\na\no\nr keep it\n")))
+	assert.Contains(t, out.String(), "[o]nce, [a]lways, [r]eject")
+	assert.Contains(t, out.String(), "The user rejected this and said: keep it")
+}
+
+func TestInteractiveInputEnds(t *testing.T) {
+	var out bytes.Buffer
+	require.NoError(t, run(t.Context(), &out, strings.NewReader("")))
+	assert.Contains(t, out.String(), "4 calls completed, 6 ended in an error", "nothing runs that nobody allowed")
+	assert.NotContains(t, out.String(), "sorted[mid-1] + sorted[mid]")
+}
+
+func TestCancelled(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	gone := errors.New("user pressed escape")
+	cancel(gone)
+	var out bytes.Buffer
+	assert.ErrorIs(t, run(ctx, &out, nil), gone)
+}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/agenttool/tool"
+)
+
+// model is a script. It checks what it gets back before it goes on, so that the
+// example fails if the library does not do what the script says.
+type model struct {
+	script  []turn
+	turns   int
+	calls   int
+	relaxed bool // a person answers, so the rest may come differently
+}
+
+type turn struct {
+	say   string
+	calls []request
+	want  []string // what the result of each call must contain
+}
+
+type request struct {
+	tool, input string
+}
+
+func newModel(dir string, relaxed bool) *model {
+	return &model{relaxed: relaxed, script: []turn{
+		{
+			say: "I look around: the files, where Median is, and the code.",
+			calls: []request{
+				{"glob", `{"pattern":"**/*.go"}`},
+				{"grep", `{"pattern":"func (Mean|Median)","include":"*.go"}`},
+				{"read", `{"file_path":"stats.go","limit":"40"}`}, // an alias, and a number in a string
+			},
+			want: []string{"stats_test.go", "func Median", "return sorted[mid]"},
+		},
+		{
+			say:   "Does the test fail?",
+			calls: []request{{"bash", `{"command":"go test ./...","description":"Run the tests"}`}},
+			want:  []string{"want 2.5"},
+		},
+		{
+			say:   "It does. I fix the median, from memory.",
+			calls: []request{{"edit", input("filePath", "stats.go", "oldString", "\tmiddle := len(sorted) / 2\n\treturn sorted[middle]\n", "newString", "\tmiddle := len(sorted) / 2\n\treturn (sorted[middle-1] + sorted[middle]) / 2\n")}},
+			want:  []string{"mid := len(sorted) / 2"},
+		},
+		{
+			say: "I misremembered. The message shows what is really there, so once more; an absolute name does as well.",
+			calls: []request{{"edit", input("filePath", filepath.Join(dir, "stats.go"), "oldString", "\treturn sorted[mid]\n",
+				"newString", "\tif len(sorted)%2 == 0 {\n\t\treturn (sorted[mid-1] + sorted[mid]) / 2\n\t}\n\treturn sorted[mid]\n")}},
+			want: []string{"sorted[mid-1]"},
+		},
+		{
+			say: "Test again, remove the golden files that look unused, publish, and tell the user.",
+			calls: []request{
+				{"bash", `{"command":"go test ./...","description":"Run the tests"}`},
+				{"bash", `{"command":"rm -r golden","description":"Remove unused files"}`},
+				{"bash", `{"command":"git push origin main"}`},
+				{"checklist", `{"steps":["find the bug","fix it","run the tests"]}`},
+			},
+			want: []string{"ok", "still needed", "denied", "3 steps"},
+		},
+		{say: "Median is right for even counts now, and the tests pass. I left golden/ alone, as you said, and did not push."},
+	}}
+}
+
+// next returns what the model says and calls, given the outcomes of its last turn.
+func (m *model) next(last []tool.Outcome) (say string, calls []*tool.Call, err error) {
+	if m.turns > 0 && !m.relaxed {
+		for i, want := range m.script[m.turns-1].want {
+			if got := last[i].Result.Text; !strings.Contains(got, want) {
+				return "", nil, fmt.Errorf("call %s: the result lacks %q:\n%s", last[i].Call.ID, want, got)
+			}
+		}
+	}
+	t := m.script[m.turns]
+	if m.relaxed && len(t.calls) == 0 {
+		t.say = "That is the end of my script. What became of it was up to your answers."
+	}
+	m.turns++
+	for _, r := range t.calls {
+		m.calls++
+		calls = append(calls, &tool.Call{ID: fmt.Sprintf("call-%d", m.calls), Tool: r.tool, Input: json.RawMessage(r.input)})
+	}
+	return t.say, calls, nil
+}
+
+// input makes arguments of pairs of name and value.
+func input(pairs ...string) string {
+	m := make(map[string]string)
+	for i := 0; i < len(pairs); i += 2 {
+		m[pairs[i]] = pairs[i+1]
+	}
+	b, err := json.Marshal(m)
+	if err != nil {
+		panic(err) // strings
+	}
+	return string(b)
+}
