@@ -59,8 +59,8 @@ func (a *Approval) check() error {
 		return errors.New("an approval has no id")
 	case a.Permission == "":
 		return fmt.Errorf("approval %s has no permission", clip(a.ID, 80))
-	case len(a.Pattern) > maxAlways:
-		return fmt.Errorf("approval %s has a pattern over %d bytes", clip(a.ID, 80), maxAlways)
+	case len(a.Pattern) > maxPattern:
+		return fmt.Errorf("approval %s has a pattern over %d bytes", clip(a.ID, 80), maxPattern)
 	}
 	switch a.Scope {
 	case ScopeSession, ScopeUser:
@@ -73,10 +73,6 @@ func (a *Approval) check() error {
 	}
 	return fmt.Errorf("approval %s has the unknown scope %q", clip(a.ID, 80), clip(string(a.Scope), 40))
 }
-
-// maxAlways bounds the patterns that can be remembered: as long as the longest
-// command that is analysed at all.
-const maxAlways = 64 << 10
 
 func newApprovalID() string { return "appr_" + rand.Text() }
 

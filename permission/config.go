@@ -30,7 +30,7 @@ func (e *ConfigError) Error() string {
 // Is reports whether target is [ErrConfig].
 func (e *ConfigError) Is(target error) bool { return target == ErrConfig }
 
-// maxPattern bounds patterns, in bytes, so that a rule cannot make each match expensive.
+// maxPattern bounds the patterns of rules and approvals, in bytes, so that none can make each match expensive.
 const maxPattern = 4 << 10
 
 // Parser reads rules from JSON. The zero value is ready for use.

@@ -87,30 +87,34 @@ func patternsOf(req *tool.Request) []string {
 func judgePattern(req *tool.Request, pattern string, rules []Ruleset) PatternVerdict {
 	rule, matched := evaluate(req.Permission, pattern, rules, nil)
 	p := PatternVerdict{Pattern: pattern, Decision: rule.Action.closed(), Rule: rule, Matched: matched}
-	what := req.Permission + " " + quote(pattern)
 	if req.Protected && p.Decision == Allow && bare(rule.Pattern) {
 		// A "*" neither allows what is protected nor undoes an earlier rule that
 		// names it, but a deny or ask before it does not come back to life either.
 		named, _ := evaluate(req.Permission, pattern, rules, func(r *Rule) bool { return r.Action == Allow && bare(r.Pattern) })
-		if named.Action != Allow {
+		if named.Action == Allow {
+			p.Rule = named
+		} else {
 			p.Decision = Ask
-			p.Reason = fmt.Sprintf("%s is protected: only a rule that names it can allow it, %s does not", what, quote(rule.Pattern))
-			return p
 		}
-		p.Rule, rule = named, named
 	}
-	by := fmt.Sprintf("the rule %s %s", Visible(rule.Permission), quote(rule.Pattern))
-	switch {
-	case !matched:
-		p.Reason = what + " is asked: no rule matches"
-	case p.Decision == Allow:
-		p.Reason = what + " is allowed by " + by
-	case p.Decision == Ask:
-		p.Reason = what + " is asked by " + by
-	default:
-		p.Reason = what + " is denied by " + by
-	}
+	p.Reason = VisibleLine(fmt.Sprintf("%s %s %s", req.Permission, quote(pattern), p.because()))
 	return p
+}
+
+// because says why p is decided as it is.
+func (p *PatternVerdict) because() string {
+	by := fmt.Sprintf("by the rule %s %s", p.Rule.Permission, quote(p.Rule.Pattern))
+	switch {
+	case !p.Matched:
+		return "is asked: no rule matches"
+	case p.Decision == Ask && p.Rule.Action == Allow:
+		return fmt.Sprintf("is protected: only a rule that names it can allow it, %s does not", quote(p.Rule.Pattern))
+	case p.Decision == Allow:
+		return "is allowed " + by
+	case p.Decision == Ask:
+		return "is asked " + by
+	}
+	return "is denied " + by
 }
 
 // bare reports whether pattern is nothing but wildcards, and so names nothing.

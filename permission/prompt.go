@@ -135,7 +135,7 @@ func NewPrompt(req *tool.Request, reasons []string) Prompt {
 	}
 	flag := func(where, s string) {
 		for _, f := range Flags(s) {
-			if f = where + " " + f; !slices.Contains(p.Flags, f) {
+			if f = VisibleLine(where + " " + f); !slices.Contains(p.Flags, f) {
 				p.Flags = append(p.Flags, f)
 			}
 		}
