@@ -178,7 +178,7 @@ func (d *display) tail(n, limit int) error {
 func (d *display) show(off int64, number, limit, skip int) error {
 	for shown := 0; shown < limit && off < d.s.size && number != 0; shown++ {
 		if d.left <= 0 {
-			d.more(number, 0)
+			d.stop(number)
 			return nil
 		}
 		line, next, err := d.line(off, number, skip)
@@ -187,34 +187,38 @@ func (d *display) show(off int64, number, limit, skip int) error {
 		}
 		if len(d.v.Lines) > 0 && len(line.Text) > d.left {
 			d.left = 0
-			d.more(number, 0)
+			d.stop(number)
 			return nil
 		}
 		d.left -= len(line.Text) + 1
 		d.v.Lines = append(d.v.Lines, line)
 		if next < 0 { // the end of the line was not found: nothing beyond it can be shown
 			d.left = 0
-			d.more(number, line.From+line.Runes)
+			d.stop(number)
 			return nil
+		}
+		if line.More > 0 && (skip > 0 || line.Runes < d.runes) {
+			d.left = 0 // cut for want of room, not for its length: go on there
 		}
 		skip, off = 0, next
 		if number++; number > 0 {
 			d.s.count(d.x, number, off)
 		}
 	}
-	if n := len(d.v.Lines); n > 0 && d.v.Lines[n-1].More > 0 {
-		last := d.v.Lines[n-1]
-		d.more(last.Number, last.From+last.Runes)
-	} else if off < d.s.size {
-		d.more(number, 0)
+	if off < d.s.size || len(d.v.Lines) > 0 && d.v.Lines[len(d.v.Lines)-1].More > 0 {
+		d.stop(number)
 	}
 	return nil
 }
 
-// more notes how to go on.
-func (d *display) more(number, lineOffset int) {
+// stop notes that there is more, and where: inside the last line shown if that is cut, else at line number.
+func (d *display) stop(number int) {
 	d.v.Partial = true
-	d.v.Next = Query{Offset: number, LineOffset: lineOffset}
+	d.v.Next = Query{Offset: number}
+	if n := len(d.v.Lines); n > 0 && d.v.Lines[n-1].More > 0 {
+		last := d.v.Lines[n-1]
+		d.v.Next = Query{Offset: last.Number, LineOffset: last.From + last.Runes}
+	}
 }
 
 // line reads the line that begins at off, without its first skip characters. next is where the following line begins, -1

@@ -138,16 +138,36 @@ func (c codec) encode(text string) ([]byte, error) {
 		return []byte(text), nil
 	}
 	out, err := c.table.NewEncoder().Bytes([]byte(text))
-	if err == nil {
-		return out, nil
+	if err != nil {
+		return nil, c.encodeError(text)
 	}
-	e := c.table.NewEncoder()
+	return out, nil
+}
+
+// encodeExact is encode for text that did not come out of the file: some encoders store characters as others, which shows only
+// when the bytes are decoded again.
+func (c codec) encodeExact(text string) ([]byte, error) {
+	out, err := c.encode(text)
+	if err != nil || c.table == nil || isASCII(text) {
+		return out, err
+	}
+	if back, err := c.table.NewDecoder().Bytes(out); err != nil || string(back) != text {
+		return nil, c.encodeError(text)
+	}
+	return out, nil
+}
+
+// encodeError names the first character of text that the encoding does not keep.
+func (c codec) encodeError(text string) error {
 	for _, r := range text {
-		if _, err := e.String(string(r)); err != nil {
-			return nil, &EncodeError{Rune: r, Encoding: Encoding{Name: c.name}}
+		if b, err := c.table.NewEncoder().String(string(r)); err == nil {
+			if back, err := c.table.NewDecoder().String(b); err == nil && back == string(r) {
+				continue
+			}
 		}
+		return &EncodeError{Rune: r, Encoding: Encoding{Name: c.name}}
 	}
-	return nil, fmt.Errorf("%w: %v", ErrEncoding, err)
+	return fmt.Errorf("%w: the new text cannot be stored as %s", ErrEncoding, c.name)
 }
 
 // rawLen returns the number of bytes that text, taken out of a decoded file, has in the file.

@@ -326,6 +326,7 @@ func FuzzApply(f *testing.F) {
 	f.Add(enc(f, "gbk", chinese), uint8(4), 3, 9, 12, "中", "\n")
 	f.Add(enc(f, "shift_jis", japanese), uint8(6), 3, 6, 9, "表", "ソ")
 	f.Add(enc(f, "utf-16le", "ab\r\ncd"), uint8(1), 1, 2, 3, "😀", "")
+	f.Add([]byte("\xef\xbb0"), uint8(5), 0, 0, 1, "I\ue764", "8") // GB18030 stores this private character as another one
 	f.Add([]byte("a\r\r\nb\r"), uint8(0), 1, 2, 3, "\r", "\r\n")
 	f.Fuzz(func(t *testing.T, raw []byte, charset uint8, a, b, c int, new1, new2 string) {
 		if len(raw) > 1<<16 {

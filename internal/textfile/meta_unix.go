@@ -4,6 +4,7 @@ package textfile
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"syscall"
@@ -46,4 +47,8 @@ func copyOwnerAndMode(f *os.File, info fs.FileInfo) error {
 		return keepError("its mode", err)
 	}
 	return nil
+}
+
+func keepError(what string, err error) error {
+	return fmt.Errorf("%s %w (%v)", what, errKeep, err)
 }

@@ -201,7 +201,9 @@ func (r *Reader) Read(ctx context.Context, p *fsroot.Path, q Query) (*View, erro
 // small sets a view up for content that is in memory.
 func (v *View) small(s *source, raw []byte, opts *DecodeOptions) error {
 	v.Size = int64(len(raw))
-	v.State.Hash = Sum(raw)
+	if v.State.Hash.IsZero() {
+		v.State.Hash = Sum(raw)
+	}
 	s.r, s.size = bytes.NewReader(raw), int64(len(raw))
 	f, err := Decode(raw, opts)
 	if errors.Is(err, ErrBinary) {

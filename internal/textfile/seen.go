@@ -126,10 +126,13 @@ func commonEnds(before, after string) lineEdit {
 	for m < len(before) && m < len(after) && before[len(before)-1-m] == after[len(after)-1-m] {
 		m++
 	}
-	if i := strings.IndexByte(before[len(before)-m:], '\n'); i >= 0 {
-		m -= i + 1 // the rest of a line that only ends alike
-	} else {
-		m = 0
+	startsLine := func(s string) bool { return m == len(s) || s[len(s)-m-1] == '\n' }
+	if !startsLine(before) || !startsLine(after) {
+		if i := strings.IndexByte(before[len(before)-m:], '\n'); i >= 0 {
+			m -= i + 1 // the rest of a line that only ends alike
+		} else {
+			m = 0
+		}
 	}
 	return lineEdit{
 		first: first,

@@ -33,7 +33,7 @@ func (f *File) Replace(text string) ([]byte, error) {
 		if err := f.check(text); err != nil {
 			return nil, err
 		}
-		body, err := f.codec.encode(strings.TrimPrefix(text, "\ufeff"))
+		body, err := f.codec.encodeExact(strings.TrimPrefix(text, "\ufeff"))
 		if err != nil {
 			return nil, f.name(err)
 		}
@@ -83,7 +83,7 @@ func EncodeNew(text string, s Settings) ([]byte, error) {
 	if s.EOL == EOLCRLF && !strings.Contains(text, "\r\n") {
 		text = strings.ReplaceAll(text, "\n", "\r\n")
 	}
-	body, err := c.encode(text)
+	body, err := c.encodeExact(text)
 	if err != nil {
 		return nil, err
 	}
@@ -141,7 +141,7 @@ func (f *File) apply(spans []Span, whole bool) ([]byte, error) {
 		n := f.rawLen(text, s.Start)
 		out = append(out, f.Raw[raw:raw+n]...)
 		raw += n
-		body, err := f.codec.encode(f.lineEnds(s, whole))
+		body, err := f.codec.encodeExact(f.lineEnds(s, whole))
 		if err != nil {
 			return nil, f.name(err)
 		}

@@ -60,10 +60,10 @@ func (c *commit) swapCreate(j *job, dir *fsroot.Dir) error {
 	case err == nil:
 		_ = dir.Remove(j.temp)
 	case errors.Is(err, fs.ErrExist):
-		return fmt.Errorf("a file of that name %w since just now; read it, then edit it", fs.ErrExist)
+		return fmt.Errorf("%w since just now; read it, then edit it", fs.ErrExist)
 	default: // a file system without hard links
 		if _, serr := dir.Lstat(base); serr == nil {
-			return fmt.Errorf("a file of that name %w since just now; read it, then edit it", fs.ErrExist)
+			return fmt.Errorf("%w since just now; read it, then edit it", fs.ErrExist)
 		}
 		if err := dir.Rename(j.temp, base); err != nil {
 			return err

@@ -254,7 +254,7 @@ func (c *commit) prepareCreate(j *job) error {
 		return err
 	}
 	if Sum(j.change.Content) != j.hash {
-		return fmt.Errorf("a file of that name %w with other content; read it, then edit it", fs.ErrExist)
+		return fmt.Errorf("%w with other content; read it, then edit it", fs.ErrExist)
 	}
 	j.noop = true
 	return nil
@@ -287,7 +287,7 @@ func (c *commit) prepareMove(j *job) error {
 	case caseOnly(ch) && StatOf(info).sameVersion(StatOf(j.info)):
 		return nil
 	}
-	return fmt.Errorf("the target %s %w; delete it first or choose another name", ch.To.Display, fs.ErrExist)
+	return fmt.Errorf("%s: %w; delete it first or choose another name", ch.To.Display, fs.ErrExist)
 }
 
 // caseOnly reports whether a Move changes nothing but the case or the Unicode form of the name on a file system that

@@ -1,13 +1,8 @@
+//go:build linux || darwin
+
 package textfile
 
-import (
-	"fmt"
-	"os"
-)
-
-func keepError(what string, err error) error {
-	return fmt.Errorf("%s %w (%v)", what, errKeep, err)
-}
+import "os"
 
 // withFD calls fn with the descriptor of f, which stays open meanwhile.
 func withFD(f *os.File, fn func(fd int) error) error {
