@@ -1,0 +1,309 @@
+package shellscan
+
+import (
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+type wordMode int
+
+const (
+	argWord    wordMode = iota // an argument: everything happens
+	assignWord                 // the value of an assignment: no braces, no splitting
+	testWord                   // an operand of [[ or case: no braces, no splitting
+)
+
+// args expands the words of a command.
+func (v *visitor) args(words []*syntax.Word, st *state) []Word {
+	out := make([]Word, 0, len(words))
+	for _, w := range words {
+		for _, a := range v.expand(w, st, argWord) {
+			out = append(out, a.word())
+		}
+	}
+	return out
+}
+
+// word expands a word that yields one value.
+func (v *visitor) word(w *syntax.Word, st *state) Word {
+	if w == nil {
+		return Word{}
+	}
+	return v.expand(w, st, testWord)[0].word()
+}
+
+// expand evaluates a word and visits what is inside it.
+func (v *visitor) expand(w *syntax.Word, st *state, mode wordMode) []atoms {
+	if len(w.Parts) == 1 {
+		if l, ok := w.Parts[0].(*syntax.Lit); ok && !strings.ContainsAny(l.Value, "\\{~") {
+			return []atoms{atoms(nil).text(plain, l.Value)}
+		}
+	}
+	a, exists := v.parts(nil, w.Parts, st, mode, false)
+	if mode != argWord {
+		return []atoms{v.tilde(a, st, mode)}
+	}
+	list := []atoms{a}
+	if slices.Contains(a, atom{'{', plain}) {
+		var ok bool
+		if list, ok = braces(a); !ok {
+			v.opaque("a brace expansion that is too large or has unusual bounds")
+			return []atoms{{{UnknownWords, unknowns}}}
+		}
+	}
+	out := list[:0:0]
+	for _, a := range list {
+		if len(a) == 0 && !exists {
+			continue // an unquoted expansion to nothing is no word
+		}
+		out = append(out, v.tilde(a, st, mode))
+	}
+	return out
+}
+
+// parts appends the atoms of word parts. exists reports whether there is a word even when there are no atoms.
+func (v *visitor) parts(a atoms, parts []syntax.WordPart, st *state, mode wordMode, inQuotes bool) (_ atoms, exists bool) {
+	for _, p := range parts {
+		switch p := p.(type) {
+		case *syntax.Lit:
+			switch {
+			case v.bquote > 0 && strings.Contains(p.Value, `\`):
+				a = append(a, atom{Unknown, unknown}) // backquotes remove backslashes of their own
+			case inQuotes:
+				a = a.doubleQuoted(p.Value, dquoteSpecial)
+			default:
+				a = a.unquoted(p.Value)
+			}
+			exists = exists || p.Value != ""
+		case *syntax.SglQuoted:
+			exists = true
+			switch {
+			case v.bquote > 0 && strings.Contains(p.Value, `\`):
+				a = append(a, atom{Unknown, unknown})
+			case p.Dollar:
+				s, ok := ansiC(p.Value)
+				if !ok || gate(s) != "" {
+					a = append(a, atom{Unknown, unknown})
+					break
+				}
+				a = a.text(quoted, s)
+			default:
+				a = a.text(quoted, p.Value)
+			}
+		case *syntax.DblQuoted:
+			exists = true
+			n := len(a)
+			a, _ = v.parts(a, p.Parts, st, mode, true)
+			if len(p.Parts) == 1 && n+1 == len(a) && a[n].k == unknowns {
+				exists = false // "$@" may be nothing
+			}
+			if p.Dollar {
+				a = append(a[:n], atom{Unknown, unknown}) // translated
+			}
+		case *syntax.ParamExp:
+			a = v.param(a, p, st, mode, inQuotes)
+		case *syntax.CmdSubst:
+			if p.TempFile || p.ReplyVar {
+				v.opaque("a command substitution that runs in this shell")
+			}
+			a = append(a, v.subst(p, st, mode, inQuotes))
+		case *syntax.ProcSubst:
+			if len(parts) != 1 || inQuotes || p.Op == syntax.CmdInTemp {
+				v.opaque("a process substitution inside a word")
+			}
+			v.sub(p.Stmts, st)
+			a = a.text(quoted, "/dev/fd/")
+			a = append(a, atom{Unknown, unknown})
+		case *syntax.ArithmExp:
+			v.opaque("arithmetic")
+			v.arithm(p.X, st)
+			a = append(a, atom{Unknown, unknown})
+		case *syntax.ExtGlob:
+			v.opaque("an extended glob")
+			v.hidden(p.Pattern.Value, st)
+			a = append(a, atom{UnknownWords, unknowns})
+		default:
+			v.opaque("a word part that is not known")
+			a = append(a, atom{UnknownWords, unknowns})
+		}
+	}
+	return a, exists
+}
+
+// sub visits statements that run in a copy of the shell.
+func (v *visitor) sub(list []*syntax.Stmt, st *state) {
+	cond := v.cond
+	v.cond = 0
+	v.block(list, st.clone())
+	v.cond = cond
+}
+
+func (v *visitor) subst(p *syntax.CmdSubst, st *state, mode wordMode, inQuotes bool) atom {
+	if p.Backquotes {
+		v.bquote++
+		defer func() { v.bquote-- }()
+	}
+	v.sub(p.Stmts, st)
+	if inQuotes || mode != argWord {
+		return atom{Unknown, unknown}
+	}
+	return atom{UnknownWords, unknowns}
+}
+
+func (v *visitor) param(a atoms, p *syntax.ParamExp, st *state, mode wordMode, inQuotes bool) atoms {
+	split := !inQuotes && mode == argWord
+	dyn := atom{Unknown, unknown}
+	if split {
+		dyn = atom{UnknownWords, unknowns}
+	}
+	if !simpleParam(p) {
+		v.opaque("a parameter expansion with an operator")
+		v.paramInside(p, st, inQuotes)
+		return append(a, atom{UnknownWords, unknowns})
+	}
+	name := p.Param.Value
+	switch name {
+	case "@", "*":
+		if name == "@" || split {
+			return append(a, atom{UnknownWords, unknowns})
+		}
+		return append(a, dyn)
+	case "?", "#", "$", "!", "-":
+		return append(a, atom{Unknown, unknown}) // never more than one word, never with a blank
+	}
+	val, ok := v.value(name, st)
+	if !ok {
+		return append(a, dyn)
+	}
+	if !split {
+		for _, at := range val {
+			if at.k == plain {
+				at.k = quoted
+			}
+			a = append(a, at)
+		}
+		return a
+	}
+	// Unquoted, the value is split and globbed.
+	globs := false
+	for _, at := range val {
+		globs = globs || at.k == globbed
+		if st.ifs || at.k != globbed && strings.ContainsRune(" \t\n*?[\\", at.r) {
+			return append(a, atom{UnknownWords, unknowns})
+		}
+	}
+	if globs { // a file name may have blanks
+		a = append(a, val...)
+		return append(a, atom{UnknownWords, unknowns})
+	}
+	for _, at := range val {
+		a = append(a, atom{at.r, quoted})
+	}
+	return a
+}
+
+func simpleParam(p *syntax.ParamExp) bool {
+	return p.Param != nil && p.Flags == nil && !p.Excl && !p.Length && !p.Width && !p.IsSet && p.Split == 0 && p.GlobSubst == 0 && p.RcExpand == 0 &&
+		p.NestedParam == nil && p.Index == nil && len(p.Modifiers) == 0 && p.Slice == nil && p.Repl == nil && p.Names == 0 && p.Exp == nil
+}
+
+// value returns what is known about a variable.
+func (v *visitor) value(name string, st *state) (atoms, bool) {
+	if val, ok := st.vars[name]; ok {
+		return val, true
+	}
+	o := &v.s.opts
+	one := func(dirs []string) (atoms, bool) {
+		if len(dirs) != 1 || strings.ContainsRune(dirs[0], Unknown) {
+			return nil, false
+		}
+		return atoms(nil).text(quoted, dirs[0]), true
+	}
+	switch {
+	case name == "PWD":
+		return one(st.dirs)
+	case name == "OLDPWD" && st.prev != nil:
+		return one(st.prev)
+	case st.set[name] || special[name] || st.anyFn && st.dirs == nil:
+		return nil, false
+	case name == "HOME" && o.Home != "" && !st.home:
+		return atoms(nil).text(quoted, o.Home), true
+	}
+	if val, ok := o.Env[name]; ok && name != "PATH" {
+		return atoms(nil).text(quoted, val), true
+	}
+	return nil, false
+}
+
+// tilde expands ~ at the start of a word, and in assignments after = and colons.
+func (v *visitor) tilde(a atoms, st *state, mode wordMode) atoms {
+	if len(a) == 0 || !slices.Contains(a, atom{'~', plain}) {
+		return a
+	}
+	starts := []int{0}
+	eq := -1
+	if mode == argWord {
+		eq = assignmentAt(a)
+	}
+	if eq >= 0 || mode == assignWord {
+		if eq >= 0 {
+			starts = append(starts, eq+1)
+		}
+		for i := eq + 1; i < len(a); i++ {
+			if a[i] == (atom{':', plain}) {
+				starts = append(starts, i+1)
+			}
+		}
+	}
+	var out atoms
+	for i := 0; i < len(a); i++ {
+		if a[i] != (atom{'~', plain}) || !slices.Contains(starts, i) {
+			out = append(out, a[i])
+			continue
+		}
+		end := i + 1
+		for end < len(a) && a[end] != (atom{'/', plain}) && !(a[end] == (atom{':', plain}) && len(starts) > 1) {
+			end++
+		}
+		quotedInside := slices.ContainsFunc(a[i:end], func(at atom) bool { return at.k == quoted })
+		switch name := a[i+1 : end]; {
+		case quotedInside:
+			out = append(out, atom{'~', quoted})
+			continue
+		case len(name) == 0:
+			home, ok := v.value("HOME", st)
+			if !ok {
+				home = atoms{{Unknown, unknown}}
+			}
+			for _, at := range home {
+				if at.k == plain {
+					at.k = quoted
+				}
+				out = append(out, at)
+			}
+		default:
+			out = append(out, atom{Unknown, unknown}) // ~user, ~+, ~-, ~1
+		}
+		i = end - 1
+	}
+	return out
+}
+
+// assignmentAt returns the index of the = of a word that looks like an assignment: the shell expands ~ after it.
+func assignmentAt(a atoms) int {
+	for i, at := range a {
+		switch {
+		case at.k != plain:
+			return -1
+		case at.r == '=' && i > 0:
+			return i
+		case at.r == '+' && i > 0 && i+1 < len(a) && a[i+1] == (atom{'=', plain}):
+			return i + 1
+		case at.r != '_' && !('a' <= at.r|0x20 && at.r|0x20 <= 'z') && (i == 0 || at.r < '0' || at.r > '9'):
+			return -1
+		}
+	}
+	return -1
+}

@@ -1,0 +1,341 @@
+package shellscan
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// known handles a program of the table: which words are files, and which options need to be spelled out by a rule.
+func (v *visitor) known(p *program, c Command, inv invocation, st *state) flow {
+	words := inv.words
+	root, start := p, 1
+	var in parsed
+	var opts []found
+	for p.subs {
+		if p.flag("wrap") {
+			break
+		}
+		in = p.parse(words, start, true)
+		if len(in.operands) == 0 {
+			break
+		}
+		k := in.operands[0]
+		opts = append(opts, in.opts...)
+		v.dynamicOptions(root, p, &c, words, in.dynamic, st)
+		if !words[k].known() {
+			c.Risks = append(c.Risks, Reason{Kind: KindOption, Text: "the subcommand is not known", word: k})
+			in.opts, start = nil, k
+			break
+		}
+		sub := v.tables.programs[p.name+" "+words[k].Text]
+		if sub == nil {
+			in.opts, start = nil, k
+			break
+		}
+		if kind, ok := sub.flags["risk"]; ok {
+			c.Risks = append(c.Risks, Reason{Kind: riskKinds[kind[0]], Text: sub.name + ": " + riskTexts[kind[0]], word: k})
+		}
+		p, start = sub, k+1
+	}
+	if p.flag("wrap") && p != root {
+		return v.wrapper(p, c, inv, st, start, opts)
+	}
+	in = p.parse(words, start, p.flag("stop"))
+	for i := 0; i < len(in.unknown); i++ { // options of the program as a whole
+		if o, ok := root.options[optionName(&words[in.unknown[i]])]; ok && p != root && strings.HasPrefix(o.name, "--") {
+			again := root.parse(words[:min(in.unknown[i]+2, len(words))], in.unknown[i], false)
+			opts = append(opts, again.opts...)
+		}
+	}
+	opts = append(opts, in.opts...)
+	v.dynamicOptions(root, p, &c, words, in.dynamic, st)
+	ops := in.operands
+	if p.subs && len(ops) > 0 {
+		ops = ops[1:]
+	}
+	if do, ok := p.flags["do"]; ok {
+		for _, name := range strings.Split(do, ",") {
+			specials[name](v, &call{p, &c, words, &in, opts, ops, st})
+		}
+	}
+	for _, o := range opts {
+		v.optionRisk(p, o, &c)
+	}
+	if p.flag("net") {
+		for _, i := range ops {
+			if strings.Contains(words[i].Text, "://") || p.flag("hosts") {
+				v.url(words[i])
+			}
+		}
+	}
+	if why, ok := p.flags["opaque"]; ok {
+		v.opaque(words[0].Text + " " + strings.ReplaceAll(why, "_", " "))
+	}
+	idx := v.emit(c, st)
+	creates := in.has("-c", "-r", "-u", "-A", "--create", "--append", "--update", "--delete", "--concatenate")
+	for _, o := range opts {
+		o.writes = creates
+		v.optionFiles(o, idx, inv, st)
+	}
+	v.operandFiles(p, &in, ops, words, idx, st)
+	for _, u := range in.unknown {
+		if !p.flag("data") {
+			v.maybePath(idx, words[u], st)
+		}
+	}
+	v.after(p, &in, ops, words, st)
+	v.offer(idx)
+	return always(st)
+}
+
+func optionName(w *Word) string {
+	name, _, _ := strings.Cut(w.start(), "=")
+	return name
+}
+
+var riskKinds = map[byte]Kind{'x': KindExec, 'c': KindCode, 'o': KindWrite, 'D': KindDestructive, 'p': KindExec, 'k': KindExec, 'f': KindExec, 'a': KindExec}
+
+var riskTexts = map[byte]string{
+	'x': "runs or loads programs", 'c': "runs code in another language", 'o': "writes files", 'D': "may lose data",
+	'p': "changes where it works or what it loads", 'k': "changes a setting that can run programs", 'f': "passes options to other programs",
+	'a': "sends a file",
+}
+
+func (v *visitor) optionRisk(p *program, o found, c *Command) {
+	for i := 0; i < len(o.kinds); i++ {
+		k := o.kinds[i]
+		kind, ok := riskKinds[k]
+		if !ok {
+			continue
+		}
+		if k == 'k' && harmlessGitConfig(o.value) || k == 'f' && harmlessLinkFlags(o.value) || k == 'a' && !readsFile(o) {
+			continue
+		}
+		c.Risks = append(c.Risks, Reason{Kind: kind, Text: strings.TrimSpace(p.name+" "+o.text) + " " + riskTexts[k], word: o.word, size: o.size})
+		return
+	}
+}
+
+// dynamicOptions adds a reason for words that may turn out to be options which a rule must spell out.
+func (v *visitor) dynamicOptions(root, p *program, c *Command, words []Word, list []int, st *state) {
+	if !p.risky && !root.risky {
+		return
+	}
+	for _, i := range list {
+		if words[i].Glob && !words[i].Dynamic && !v.mayBeOption(&words[i], st) {
+			continue
+		}
+		r := Reason{Kind: KindOption, Text: "a word that is not known may be an option of " + p.name, word: i}
+		if !slices.Contains(c.Risks, r) {
+			c.Risks = append(c.Risks, r)
+		}
+	}
+}
+
+// mayBeOption reports whether a pattern can find a file whose name begins with a dash.
+func (v *visitor) mayBeOption(w *Word, st *state) bool {
+	if s := w.start(); s != "" {
+		return s[0] == '-'
+	}
+	if _, ok := v.s.opts.Lookup.(DirLookup); !ok || st.fresh || st.dirs == nil {
+		return true
+	}
+	_, names := v.globbed(*w, st)
+	return slices.ContainsFunc(names, func(n string) bool { return n[0] == '-' })
+}
+
+// optionFiles records the files that options name.
+func (v *visitor) optionFiles(o found, idx int, inv invocation, st *state) {
+	if o.at < 0 {
+		return
+	}
+	used := false
+	for _, k := range o.kinds {
+		switch k {
+		case 'r':
+			v.file(o.value, st, use{mode: Read, command: idx})
+		case 'w':
+			v.file(o.value, st, use{mode: Write, command: idx, redirect: true})
+		case 'd', 'g':
+			v.file(o.value, st, use{mode: Read | Dir, command: idx})
+		case 'W':
+			v.file(o.value, st, use{mode: Write | Dir, command: idx, redirect: true})
+		case 'z': // an archive
+			u := use{mode: Read, command: idx}
+			if o.writes {
+				u.mode = Write
+			}
+			v.file(o.value, st, u)
+		case 'C':
+			v.shellText("bash", o.value, path.Base(inv.words[0].Text)+" "+o.text, idx, inv, st)
+		case 'u':
+			v.opaque(inv.words[0].Text + " " + o.text + " runs what cannot be judged")
+		case '.', '@':
+			if k == '@' && strings.HasPrefix(o.value.Text, "@") {
+				v.file(o.value.from(1), st, use{mode: Read, command: idx})
+			} else if k == '@' {
+				if i := strings.IndexByte(o.value.Text, '@'); i > 0 && o.value.Text[i-1] == '=' {
+					v.file(o.value.from(i+1), st, use{mode: Read, command: idx})
+				}
+			}
+		default:
+			continue
+		}
+		used = true
+	}
+	if !used {
+		v.maybePath(idx, o.value, st)
+	}
+}
+
+// operandFiles records the files that operands name, by the table: a letter for each, a star repeats it, and what follows
+// the star is for the last ones.
+func (v *visitor) operandFiles(p *program, in *parsed, ops []int, words []Word, idx int, st *state) {
+	spec := p.operands
+	if len(spec) > 0 && len(spec[0]) > 2 && spec[0][1] == '?' { // not there when one of the options is
+		if in.has(strings.Split(spec[0][2:], ",")...) {
+			spec = spec[1:]
+		}
+	}
+	star := slices.IndexFunc(spec, func(s string) bool { return len(s) == 2 && s[1] == '*' })
+	tail := 0
+	if star >= 0 {
+		tail = len(spec) - star - 1
+	}
+	for n, i := range ops {
+		letter := byte(0)
+		switch fromEnd := len(ops) - n; {
+		case star < 0 && n < len(spec), star >= 0 && n < star:
+			letter = spec[n][0]
+		case star >= 0 && fromEnd <= tail && !in.has("-t", "--target-directory") && len(ops) > 1:
+			letter = spec[len(spec)-fromEnd][0]
+		case star >= 0:
+			letter = spec[star][0]
+		}
+		w := words[i]
+		u := use{command: idx}
+		switch letter {
+		case '.', 'c':
+			continue
+		case 'r', 's':
+			u.mode = Read
+		case 'R':
+			u.mode = Read | Recursive
+		case 'd':
+			u.mode = Read | Dir
+			if w.Glob {
+				u.mode = Read
+			}
+		case 'w':
+			u.mode = Write
+		case 'i': // written only with the option
+			u.mode = Read
+			if in.has("-i", "--in-place") {
+				u.mode = Write
+			}
+		case 'W':
+			u.mode = Write | Recursive
+		case 'D':
+			u.mode = Write | Dir
+		case 'm': // the name itself is removed
+			u.mode, u.noFollow = Write|Recursive, true
+		default:
+			v.maybePath(idx, w, st)
+			continue
+		}
+		v.file(w, st, u)
+		if u.mode&Write != 0 && p.flag("dest") && letter == 'w' {
+			v.destination(w, in, ops, words, idx, st)
+		}
+	}
+	for _, o := range in.opts {
+		if p.flag("dest") && (o.name == "-t" || o.name == "--target-directory") {
+			v.destination(o.value, in, append(slices.Clone(ops), -1), words, idx, st)
+		}
+	}
+}
+
+// destination checks the names that files get when they are copied into a directory: cp evil/config .git/
+func (v *visitor) destination(dst Word, in *parsed, ops []int, words []Word, idx int, st *state) {
+	if !dst.known() {
+		return
+	}
+	for _, i := range ops[:len(ops)-1] {
+		src := words[i]
+		base := path.Base(src.Text)
+		if src.Dynamic || base == "." || base == ".." || base == "/" {
+			continue
+		}
+		w := constant(strings.TrimSuffix(dst.Text, "/") + "/" + base)
+		if src.Glob {
+			w = Word{Text: w.Text, Glob: true, pat: w.Text}
+		}
+		before := len(v.s.Files)
+		v.file(w, st, use{mode: Write, command: idx})
+		if len(v.s.Files) > before { // only what the directory alone does not show
+			f := &v.s.Files[len(v.s.Files)-1]
+			if !f.Secret && !f.Protected {
+				v.s.Files = v.s.Files[:before]
+			}
+		}
+	}
+}
+
+// after records what a command leaves behind that makes later names unknown.
+func (v *visitor) after(p *program, in *parsed, ops []int, words []Word, st *state) {
+	if !p.flag("quiet") {
+		st.fresh = true
+	}
+	kind, ok := p.flags["links"]
+	if !ok || v.quiet > 0 && len(st.moved) > 8 {
+		return
+	}
+	mark := func(w Word) {
+		if !w.known() {
+			w = constant(".")
+		}
+		for _, d := range st.dirs {
+			if res := v.fs.resolve(d, w.Text, false); res.ok && !slices.Contains(st.moved, res.path) {
+				st.moved = append(slices.Clip(st.moved), res.path)
+			}
+		}
+		if strings.HasPrefix(w.Text, "/") && st.dirs == nil {
+			st.moved = append(slices.Clip(st.moved), path.Clean(w.Text))
+		}
+	}
+	switch kind {
+	case "last": // ln, mv, cp, rsync
+		for _, o := range in.opts {
+			if o.name == "-t" || o.name == "--target-directory" {
+				mark(o.value)
+				return
+			}
+		}
+		if len(ops) > 0 {
+			last := words[ops[len(ops)-1]]
+			if len(ops) == 1 { // ln -s /x
+				last = constant(path.Base(last.Text))
+			}
+			mark(last)
+		}
+	case "clone":
+		dst := constant(".")
+		if len(ops) > 1 {
+			dst = words[ops[1]]
+		} else if len(ops) == 1 && words[ops[0]].known() {
+			dst = constant(strings.TrimSuffix(path.Base(strings.TrimSuffix(words[ops[0]].Text, "/")), ".git"))
+		}
+		mark(dst)
+	default: // extraction into the working directory or -C, -d
+		for _, o := range in.opts {
+			if o.name == "-C" || o.name == "-d" || o.name == "--directory" {
+				mark(o.value)
+				return
+			}
+		}
+		if kind != "x" || in.has("-x", "--extract", "--get") || len(ops) > 0 && !strings.HasPrefix(words[1].Text, "-") && strings.Contains(words[1].Text, "x") {
+			mark(constant("."))
+		}
+	}
+}

@@ -1,0 +1,321 @@
+package shellscan
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// A call is a command of a known program while it is looked at.
+type call struct {
+	p     *program
+	c     *Command
+	words []Word
+	in    *parsed
+	opts  []found
+	ops   []int // operands, the subcommand taken off
+	st    *state
+}
+
+func (k *call) risk(kind Kind, text string, word, size int) {
+	k.c.Risks = append(k.c.Risks, Reason{Kind: kind, Text: text, word: word, size: size})
+}
+
+// specials are programs whose meaning a table of options cannot tell. programs.txt names them with do=.
+var specials = map[string]func(*visitor, *call){
+	"sed":      (*visitor).sed,
+	"awk":      (*visitor).awk,
+	"kill":     (*visitor).kill,
+	"git":      (*visitor).git,
+	"config":   (*visitor).gitConfig,
+	"checkout": (*visitor).gitCheckout,
+	"restore":  (*visitor).gitRestore,
+	"remote":   (*visitor).remoteFile,
+	"uniq":     (*visitor).uniq,
+	"old":      (*visitor).oldOptions,
+	"code":     (*visitor).inlineOperand,
+	"script":   (*visitor).scriptOperand,
+	"pkg":      (*visitor).packageVersion,
+}
+
+// harmlessGitConfig lists settings that git -c may have without a question.
+func harmlessGitConfig(w Word) bool {
+	key, _, _ := strings.Cut(strings.ToLower(w.start()), "=")
+	switch key {
+	case "user.name", "user.email", "init.defaultbranch", "core.quotepath", "core.autocrlf", "core.eol", "core.abbrev", "advice.detachedhead",
+		"diff.renames", "diff.renamelimit", "log.date", "log.decorate", "pull.rebase", "pull.ff", "merge.conflictstyle", "push.default", "commit.gpgsign",
+		"tag.gpgsign", "rebase.autostash", "core.pager=cat":
+		return !w.Dynamic
+	}
+	return (strings.HasPrefix(key, "color.") || strings.HasPrefix(key, "advice.") || strings.HasPrefix(key, "column.")) && !w.Dynamic
+}
+
+// harmlessLinkFlags reports whether the linker is only told what to leave out and which strings to set.
+func harmlessLinkFlags(w Word) bool {
+	fields := strings.Fields(w.Text)
+	for i := 0; i < len(fields); i++ {
+		switch f := strings.Trim(fields[i], `'"`); {
+		case f == "-s", f == "-w", strings.HasPrefix(f, "-X="):
+		case f == "-X":
+			i++
+		default:
+			return false
+		}
+	}
+	return !w.Dynamic
+}
+
+// readsFile reports whether the value of an option like curl -d names a file.
+func readsFile(o found) bool {
+	t := o.value.Text
+	return !o.value.known() || strings.HasPrefix(t, "@") || strings.HasPrefix(t, "<") || strings.Contains(t, "=@") || strings.Contains(t, "=<") ||
+		strings.Contains(o.name, "urlencode") && strings.Contains(t, "@")
+}
+
+func (v *visitor) git(k *call) {
+	for _, i := range k.ops {
+		if t := k.words[i].Text; strings.Contains(t, "::") && !strings.Contains(t, " ") && !strings.HasPrefix(t, ":") {
+			if scheme, _, _ := strings.Cut(t, "::"); strings.Trim(scheme, "abcdefghijklmnopqrstuvwxyz-") == "" {
+				k.risk(KindExec, "git runs a remote helper", i, 0)
+			}
+		}
+		if strings.HasPrefix(k.words[i].Text, "+") && strings.HasSuffix(k.p.name, "push") {
+			k.risk(KindDestructive, "git push +ref overwrites", i, 0)
+		}
+		if strings.HasPrefix(k.words[i].Text, ":") && strings.HasSuffix(k.p.name, "push") {
+			k.risk(KindDestructive, "git push :ref deletes", i, 0)
+		}
+	}
+}
+
+func (v *visitor) gitConfig(k *call) {
+	read := k.in.has("--get", "--get-all", "--get-regexp", "--get-urlmatch", "--list", "-l", "--name-only", "--show-origin", "--show-scope", "--get-color", "--get-colorbool")
+	write := k.in.has("--unset", "--unset-all", "--add", "--replace-all", "--rename-section", "--remove-section", "--edit", "-e")
+	if len(k.ops) > 0 {
+		switch k.words[k.ops[0]].Text {
+		case "get", "list":
+			read = true
+		case "set", "unset", "rename-section", "remove-section", "edit":
+			write = true
+		}
+	}
+	if write || !read && len(k.ops) != 1 || !read && len(k.ops) == 1 && !k.words[k.ops[0]].known() {
+		at := 1
+		for i, w := range k.words {
+			if w.Text == "config" {
+				at = i
+				break
+			}
+		}
+		if len(k.ops) > 0 {
+			at = k.ops[0]
+		}
+		k.risk(KindExec, "git config changes a setting", at, 0)
+	}
+}
+
+// gitCheckout marks the forms that throw away changes.
+func (v *visitor) gitCheckout(k *call) {
+	if k.in.ended < len(k.words) && k.words[k.in.ended].Text == "--" {
+		k.risk(KindDestructive, k.p.name+" -- throws away changes", k.in.ended, 0)
+		return
+	}
+	for _, i := range k.ops {
+		if t := k.words[i].Text; t == "." || strings.HasPrefix(t, "./") || strings.HasPrefix(t, ":/") {
+			k.risk(KindDestructive, k.p.name+" of a path throws away changes", i, 0)
+		}
+	}
+}
+
+// gitRestore marks git restore unless it only takes files out of the index.
+func (v *visitor) gitRestore(k *call) {
+	if k.in.has("-S", "--staged") && !k.in.has("-W", "--worktree") {
+		return
+	}
+	for i, w := range k.words {
+		if w.Text == "restore" {
+			k.risk(KindDestructive, "git restore throws away changes", i, 0)
+			return
+		}
+	}
+}
+
+// remoteFile handles programs for which host:path is somewhere else.
+func (v *visitor) remoteFile(k *call) {
+	for _, i := range k.ops {
+		if before, _, ok := strings.Cut(k.words[i].Text, ":"); ok && before != "" && !strings.Contains(before, "/") {
+			k.risk(KindExec, k.p.name+" reaches another machine", i, 0)
+			v.url(k.words[i])
+		}
+	}
+}
+
+func (v *visitor) uniq(k *call) {
+	if len(k.ops) > 1 {
+		k.risk(KindWrite, "the second operand of uniq is written", k.ops[1], 0)
+	}
+}
+
+// oldOptions handles tar's and ar's first word, which has options without a dash.
+func (v *visitor) oldOptions(k *call) {
+	if len(k.words) < 2 || strings.HasPrefix(k.words[1].Text, "-") || !k.words[1].known() {
+		return
+	}
+	letters := k.words[1].Text
+	if strings.Trim(letters, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" {
+		return
+	}
+	next := 2
+	for _, r := range letters {
+		o, ok := k.p.options["-"+string(r)]
+		if !ok {
+			continue
+		}
+		f := found{option: o, word: 1, at: -1, text: string(r)}
+		if o.value == ':' && next < len(k.words) {
+			f.value, f.at = k.words[next], next
+			k.ops = slices.DeleteFunc(slices.Clone(k.ops), func(i int) bool { return i == next })
+			next++
+		}
+		k.opts = append(k.opts, f)
+		k.in.opts = append(k.in.opts, f)
+	}
+	k.ops = slices.DeleteFunc(slices.Clone(k.ops), func(i int) bool { return i == 1 })
+}
+
+// kill asks when the target is this process, process 1, or not known to be neither.
+func (v *visitor) kill(k *call) {
+	for _, i := range k.ops {
+		t := strings.TrimPrefix(k.words[i].Text, "-")
+		if t == "1" || slices.Contains(v.s.opts.Self, t) || k.words[i].Text == "-1" {
+			k.risk(KindDestructive, "the target may be the host of this session", i, 0)
+			v.opaque("a signal to the host of this session")
+		}
+	}
+}
+
+// inlineOperand marks programs whose first operand is code.
+func (v *visitor) inlineOperand(k *call) {
+	if len(k.ops) > 0 {
+		k.risk(KindCode, k.p.name+" runs code in another language", k.ops[0], 0)
+	}
+}
+
+// scriptOperand marks interpreters that read a program from their input.
+func (v *visitor) scriptOperand(k *call) {
+	if len(k.ops) > 0 && k.words[k.ops[0]].Text != "-" {
+		return
+	}
+	if k.in.has("-c", "-e", "-m", "-p", "--eval", "--print", "--version", "-V", "-v", "--help", "-h", "-r", "--test", "-E", "-le", "-ne", "-pe") {
+		return
+	}
+	at := 0
+	if len(k.ops) > 0 {
+		at = k.ops[0]
+	}
+	k.risk(KindCode, k.p.name+" runs a program from its input", at, 0)
+}
+
+// packageVersion marks go run pkg@version, which fetches what it runs.
+func (v *visitor) packageVersion(k *call) {
+	if len(k.ops) > 0 && strings.Contains(k.words[k.ops[0]].Text, "@") {
+		k.risk(KindExec, k.p.name+" fetches what it runs", k.ops[0], 0)
+	}
+}
+
+// awk judges the program text: most of them only print.
+func (v *visitor) awk(k *call) {
+	if k.in.has("-f", "--file", "-E", "--exec", "-i", "--include", "-l", "--load", "-e", "--source") || len(k.ops) == 0 {
+		return
+	}
+	w := k.words[k.ops[0]]
+	if !w.known() {
+		k.risk(KindCode, "the program of awk is not known", k.ops[0], 0)
+		return
+	}
+	if !harmlessAwk(w.Text) {
+		k.risk(KindCode, "the program of awk may run commands or touch files", k.ops[0], 0)
+	}
+}
+
+func harmlessAwk(prog string) bool {
+	var b strings.Builder
+	last := byte('\n')
+	for i := 0; i < len(prog); i++ {
+		c := prog[i]
+		switch {
+		case c == '"':
+			for i++; i < len(prog) && prog[i] != '"'; i++ {
+				if prog[i] == '\\' {
+					i++
+				}
+			}
+			b.WriteByte('"')
+			last = '"'
+			continue
+		case c == '/' && strings.IndexByte("(,{;!&|~\n}", last) >= 0:
+			for i++; i < len(prog) && prog[i] != '/'; i++ {
+				if prog[i] == '\\' {
+					i++
+				} else if prog[i] == '[' || prog[i] == '\n' {
+					return false // a slash in brackets is read in different ways
+				}
+			}
+			b.WriteByte('/')
+			last = '/'
+			continue
+		case c == '#' || c == '@' || c == '`':
+			return false
+		}
+		b.WriteByte(c)
+		if c != ' ' && c != '\t' {
+			last = c
+		}
+	}
+	text := b.String()
+	for _, word := range []string{"system", "getline", "ARGV", "ARGC", "close", "include", "load", "PROCINFO", "ENVIRON"} {
+		if strings.Contains(text, word) {
+			return false
+		}
+	}
+	rest := strings.ReplaceAll(text, "||", "")
+	return !strings.Contains(rest, "|") && (!strings.Contains(rest, ">") || !strings.Contains(rest, "print"))
+}
+
+func (v *visitor) sed(k *call) {
+	var scripts []int
+	for _, o := range k.opts {
+		if (o.name == "-e" || o.name == "--expression") && o.at >= 0 {
+			v.sedScript(k, o.value, o.at)
+			scripts = append(scripts, o.at)
+		}
+	}
+	if len(scripts) > 0 || k.in.has("-f", "--file") || len(k.ops) == 0 {
+		return
+	}
+	v.sedScript(k, k.words[k.ops[0]], k.ops[0])
+}
+
+func (v *visitor) sedScript(k *call, w Word, at int) {
+	if !w.known() {
+		k.risk(KindCode, "the script of sed is not known", at, 0)
+		return
+	}
+	s := sedScanner{text: w.Text}
+	s.run()
+	if s.bad {
+		k.risk(KindCode, "the script of sed runs a command, or cannot be read", at, 0)
+	}
+	for _, f := range s.files {
+		kind := KindWrite
+		if f.read {
+			kind = KindExec
+		}
+		k.risk(kind, "the script of sed names "+path.Base(f.name), at, 0)
+		mode := Write
+		if f.read {
+			mode = Read
+		}
+		v.file(constant(f.name), k.st, use{mode: mode, command: len(v.s.Commands), redirect: true})
+	}
+}
