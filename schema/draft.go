@@ -189,8 +189,25 @@ func (d *document) appendBare(b []byte, v *value) []byte {
 	c := value{kind: kObject, members: make([]member, 0, len(v.members))}
 	for _, m := range v.members {
 		if !keywords[m.key].note {
-			c.members = append(c.members, m)
+			c.members = append(c.members, unzero(v, m))
 		}
 	}
 	return appendParts(b, &c, d.appendBare)
+}
+
+// unzero says "minimum 0" of integers as "more than -1", which is the same:
+// jsonschema-go spends as long on the bound 0, which every unsigned field has, as
+// on half a dozen others.
+func unzero(v *value, m member) member {
+	if (m.key != "minimum" && m.key != "maximum") || parseDecimal(m.val.text).digits != "" || declared(v) != tInteger {
+		return m
+	}
+	name, bound := "exclusiveMinimum", "-1"
+	if m.key == "maximum" {
+		name, bound = "exclusiveMaximum", "1"
+	}
+	if v.get(name) != nil {
+		return m
+	}
+	return member{key: name, val: numberValue(bound)}
 }

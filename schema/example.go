@@ -27,7 +27,7 @@ func (s *Schema) example(v *value) json.RawMessage {
 		}
 		b := appendCompact(nil, e)
 		if len(b) <= maxExample {
-			if ok, err := s.valid(e); ok && err == nil {
+			if ok, _, err := s.valid(e, true); ok && err == nil {
 				return b
 			}
 		}
@@ -44,7 +44,7 @@ type maker struct {
 
 func (m *maker) fits(r *rule, v *value) bool {
 	w := walker{track: m.track, quiet: 1, steps: m.steps}
-	ok := w.check(r, v, "", nil)
+	ok := w.check(r, v, nil)
 	m.steps = w.steps
 	return ok
 }
@@ -116,49 +116,48 @@ func (m *maker) list(r *rule, v *value, name string, depth int) *value {
 }
 
 func (m *maker) object(r *rule, v *value, name string, depth int) *value {
-	out := objectValue()
-	var required, legal []string
+	out := &value{kind: kObject, members: make([]member, 0, len(v.members)+2)}
 	closed := false
+	var strays []member // keys of the input that are not declared
 	for _, c := range r.all {
-		required = append(required, c.required...)
 		closed = closed || c.closed()
 	}
-	legal = legalKeys(r)
-	given := func(key string) *value {
-		if e := v.get(key); e != nil {
-			return e
+	for _, e := range v.members {
+		if !declares(r, e.key) {
+			strays = append(strays, e)
 		}
-		if !closed {
-			return nil
-		}
-		// A key that is not legal is taken for the one that it was meant to be.
-		for _, e := range v.members {
-			if !slices.Contains(legal, e.key) && nearest(e.key, legal) == key {
-				return e.val
+	}
+	for _, c := range r.all {
+		for i := range c.props {
+			p := &c.props[i]
+			if p.rule.never || out.find(p.name) >= 0 {
+				continue
+			}
+			old := v.get(p.name)
+			if old == nil && closed && len(strays) > 0 {
+				old = meantFor(p.name, strays, legalKeys(r))
+			}
+			must := p.required || len(r.all) > 1 && r.requires(p.name)
+			if !must && (old == nil || m.spare) {
+				continue
+			}
+			if !must && old.kind < kArray && !m.fits(p.rule, old) {
+				continue // optional and wrong: leaving it out is the smaller change
+			}
+			e := m.mend(p.rule, old, p.name, depth+1)
+			if e == nil && must {
+				return nil
+			}
+			if e != nil {
+				out.members = append(out.members, member{key: p.name, val: e})
 			}
 		}
-		return nil
 	}
-	for _, key := range legal {
-		must := slices.Contains(required, key)
-		old := given(key)
-		if !must && (old == nil || m.spare) {
-			continue
-		}
-		sub := r.value(key)
-		e := m.mend(sub, old, key, depth+1)
-		if !must && e != nil && old != nil && old.kind < kArray && !m.fits(sub, old) {
-			continue // optional and wrong: leaving it out is the smaller change
-		}
-		switch {
-		case e != nil:
-			out.set(key, e)
-		case must:
-			return nil
-		}
-	}
-	for _, key := range required {
-		if out.get(key) == nil {
+	for _, c := range r.all {
+		for _, key := range c.required {
+			if out.find(key) >= 0 {
+				continue
+			}
 			e := m.mend(r.value(key), v.get(key), key, depth+1)
 			if e == nil {
 				return nil
@@ -167,15 +166,26 @@ func (m *maker) object(r *rule, v *value, name string, depth int) *value {
 		}
 	}
 	if !closed && !m.spare {
-		for _, e := range v.members {
-			if sub := r.value(e.key); out.get(e.key) == nil && !slices.Contains(legal, e.key) {
-				if kept := m.mend(sub, e.val, e.key, depth+1); kept != nil {
-					out.set(e.key, kept)
-				}
+		for _, e := range strays {
+			if out.find(e.key) >= 0 {
+				continue
+			}
+			if kept := m.mend(r.value(e.key), e.val, e.key, depth+1); kept != nil {
+				out.set(e.key, kept)
 			}
 		}
 	}
 	return out
+}
+
+// meantFor returns the value whose key is not legal and was meant to be name.
+func meantFor(name string, strays []member, legal []string) *value {
+	for _, e := range strays {
+		if nearest(e.key, legal) == name {
+			return e.val
+		}
+	}
+	return nil
 }
 
 // make makes up a value for r.

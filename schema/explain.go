@@ -18,6 +18,7 @@ const maxSteps = 50_000
 // which is jsonschema-go: it finds the words once that has said no, and helps
 // repair to see whether a change is one for the better.
 type walker struct {
+	trail
 	issues  []Issue
 	missing []Issue // "required" ones, listed first
 	quiet   int     // > 0: only the answer matters
@@ -71,7 +72,7 @@ func (s *seen) merge(t *seen) {
 // on the schema and the value.
 func explain(r *rule, v *value, track bool) []Issue {
 	w := walker{track: track}
-	w.check(r, v, "", nil)
+	w.check(r, v, nil)
 	all := append(w.missing, w.issues...)
 	unique := all[:0]
 	for _, i := range all {
@@ -85,31 +86,31 @@ func explain(r *rule, v *value, track bool) []Issue {
 // fits reports whether v is valid, as far as the walker can tell.
 func fits(r *rule, v *value, track bool) bool {
 	w := walker{track: track, quiet: 1}
-	return w.check(r, v, "", nil)
+	return w.check(r, v, nil)
 }
 
-func (w *walker) add(path, keyword, want, got string) bool {
+func (w *walker) add(keyword, want, got string) bool {
 	if w.quiet == 0 && len(w.issues) < 2*maxIssues {
-		w.issues = append(w.issues, Issue{path, keyword, want, got})
+		w.issues = append(w.issues, Issue{w.path(), keyword, want, got})
 	}
 	return false
 }
 
 // try checks without listing issues.
-func (w *walker) try(r *rule, v *value, path string, s *seen) bool {
+func (w *walker) try(r *rule, v *value, s *seen) bool {
 	w.quiet++
-	ok := w.check(r, v, path, s)
+	ok := w.check(r, v, s)
 	w.quiet--
 	return ok
 }
 
 // check reports whether v fits r, and notes in s (if not nil) what it evaluated.
-func (w *walker) check(r *rule, v *value, path string, s *seen) bool {
+func (w *walker) check(r *rule, v *value, s *seen) bool {
 	if w.steps++; w.steps > maxSteps || len(w.issues)+len(w.missing) >= 2*maxIssues {
 		return true
 	}
 	if r.never {
-		return w.add(path, "not", "nothing here", v.describe())
+		return w.add("not", "nothing here", v.describe())
 	}
 	var here *seen
 	if w.track {
@@ -117,37 +118,37 @@ func (w *walker) check(r *rule, v *value, path string, s *seen) bool {
 	}
 	ok := true
 	if r.ref != nil {
-		ok = w.check(r.ref, v, path, here)
+		ok = w.check(r.ref, v, here)
 	}
 	if r.types != 0 && r.types&v.types() == 0 {
-		return w.add(path, "type", r.want(), v.describe()) // the rest would only repeat it
+		return w.add("type", r.want(), v.describe()) // the rest would only repeat it
 	}
 	if v.kind == kNumber && !finite(v.text) {
-		return w.add(path, "type", "number within the range of a 64-bit float", v.describe())
+		return w.add("type", "number within the range of a 64-bit float", v.describe())
 	}
 	if r.enum != nil && !slices.ContainsFunc(r.enum, func(e *value) bool { return equal(e, v) }) {
-		ok = w.add(path, "enum", r.want(), v.describe())
+		ok = w.add("enum", r.want(), v.describe())
 	} else if r.konst != nil && !equal(r.konst, v) {
-		ok = w.add(path, "const", r.want(), v.describe())
+		ok = w.add("const", r.want(), v.describe())
 	}
 	if w.quiet > 0 && !ok {
 		return false
 	}
 	switch v.kind {
 	case kNumber:
-		ok = w.number(r, v, path) && ok
+		ok = w.number(r, v) && ok
 	case kString:
-		ok = w.string(r, v, path) && ok
+		ok = w.string(r, v) && ok
 	}
-	ok = w.logic(r, v, path, here) && ok
+	ok = w.logic(r, v, here) && ok
 	if w.quiet > 0 && !ok {
 		return false
 	}
 	switch v.kind {
 	case kArray:
-		ok = w.array(r, v, path, here) && ok
+		ok = w.array(r, v, here) && ok
 	case kObject:
-		ok = w.object(r, v, path, here) && ok
+		ok = w.object(r, v, here) && ok
 	}
 	if ok {
 		s.merge(here)
@@ -155,7 +156,7 @@ func (w *walker) check(r *rule, v *value, path string, s *seen) bool {
 	return ok
 }
 
-func (w *walker) number(r *rule, v *value, path string) bool {
+func (w *walker) number(r *rule, v *value) bool {
 	if r.min == nil && r.max == nil && r.above == nil && r.below == nil && r.multipleOf == 0 {
 		return true
 	}
@@ -185,10 +186,10 @@ func (w *walker) number(r *rule, v *value, path string) bool {
 	if r.types&(tNumber|tInteger) == 0 {
 		want = "number" + r.range_()
 	}
-	return w.add(path, keyword, want, v.describe())
+	return w.add(keyword, want, v.describe())
 }
 
-func (w *walker) string(r *rule, v *value, path string) bool {
+func (w *walker) string(r *rule, v *value) bool {
 	if !r.minLen.ok && !r.maxLen.ok && r.pattern == nil {
 		return true
 	}
@@ -206,57 +207,57 @@ func (w *walker) string(r *rule, v *value, path string) bool {
 			if n > 0 {
 				got = "string of " + plural(n, "character")
 			}
-			ok = w.add(path, keyword, "string of "+span(r.minLen, r.maxLen, "character"), got)
+			ok = w.add(keyword, "string of "+span(r.minLen, r.maxLen, "character"), got)
 		}
 	}
 	if r.pattern != nil && !r.pattern.MatchString(v.text) {
-		ok = w.add(path, "pattern", "string matching "+clip(r.pattern.String(), maxEcho), v.describe())
+		ok = w.add("pattern", "string matching "+clip(r.pattern.String(), maxEcho), v.describe())
 	}
 	return ok
 }
 
-func (w *walker) logic(r *rule, v *value, path string, here *seen) bool {
+func (w *walker) logic(r *rule, v *value, here *seen) bool {
 	ok := true
 	for _, sub := range r.allOf {
-		ok = w.check(sub, v, path, here) && ok
+		ok = w.check(sub, v, here) && ok
 	}
 	if r.anyOf != nil {
 		any := false
 		for _, sub := range r.anyOf {
-			any = w.try(sub, v, path, here) || any
+			any = w.try(sub, v, here) || any
 			if any && here == nil {
 				break
 			}
 		}
 		if !any {
-			ok = w.none(r.anyOf, "anyOf", v, path)
+			ok = w.none(r.anyOf, "anyOf", v)
 		}
 	}
 	if r.oneOf != nil {
 		var fit []string
 		for i, sub := range r.oneOf {
-			if w.try(sub, v, path, here) {
+			if w.try(sub, v, here) {
 				fit = append(fit, strconv.Itoa(i+1))
 			}
 		}
 		switch len(fit) {
 		case 0:
-			ok = w.none(r.oneOf, "oneOf", v, path)
+			ok = w.none(r.oneOf, "oneOf", v)
 		case 1:
 		default:
-			ok = w.add(path, "oneOf", "exactly one of the alternatives", "a value that fits alternatives "+strings.Join(fit, " and "))
+			ok = w.add("oneOf", "exactly one of the alternatives", "a value that fits alternatives "+strings.Join(fit, " and "))
 		}
 	}
-	if r.not != nil && w.try(r.not, v, path, nil) {
-		ok = w.add(path, "not", "anything but "+r.not.want(), v.describe())
+	if r.not != nil && w.try(r.not, v, nil) {
+		ok = w.add("not", "anything but "+r.not.want(), v.describe())
 	}
 	if r.cond != nil {
 		next := r.els
-		if w.try(r.cond, v, path, here) {
+		if w.try(r.cond, v, here) {
 			next = r.then
 		}
 		if next != nil {
-			ok = w.check(next, v, path, here) && ok
+			ok = w.check(next, v, here) && ok
 		}
 	}
 	return ok
@@ -264,7 +265,7 @@ func (w *walker) logic(r *rule, v *value, path string, here *seen) bool {
 
 // none explains why v fits none of the branches. If one of them is clearly
 // meant, its issues are the explanation.
-func (w *walker) none(branches []*rule, keyword string, v *value, path string) bool {
+func (w *walker) none(branches []*rule, keyword string, v *value) bool {
 	if w.quiet > 0 {
 		return false
 	}
@@ -278,7 +279,7 @@ func (w *walker) none(branches []*rule, keyword string, v *value, path string) b
 		// A property that may have only certain values tells alternatives apart.
 		var picked []*rule
 		for _, b := range meant {
-			if told, same := w.tag(b, v, path); told && same {
+			if told, same := w.tag(b, v); told && same {
 				picked = append(picked, b)
 			}
 		}
@@ -287,16 +288,16 @@ func (w *walker) none(branches []*rule, keyword string, v *value, path string) b
 		}
 	}
 	if len(meant) == 1 {
-		w.check(meant[0], v, path, nil)
+		w.check(meant[0], v, nil)
 		return false
 	}
 	either := rule{anyOf: branches}
-	return w.add(path, keyword, either.want(), v.describe())
+	return w.add(keyword, either.want(), v.describe())
 }
 
 // tag reports whether b has properties with fixed values that v has too, and
 // whether v's values are among them.
-func (w *walker) tag(b *rule, v *value, path string) (told, same bool) {
+func (w *walker) tag(b *rule, v *value) (told, same bool) {
 	same = true
 	for _, c := range b.all {
 		for _, p := range c.props {
@@ -305,19 +306,19 @@ func (w *walker) tag(b *rule, v *value, path string) (told, same bool) {
 			}
 			if val := v.get(p.name); val != nil {
 				told = true
-				same = same && w.try(p.rule, val, path, nil)
+				same = same && w.try(p.rule, val, nil)
 			}
 		}
 	}
 	return told, same
 }
 
-func (w *walker) array(r *rule, v *value, path string, here *seen) bool {
+func (w *walker) array(r *rule, v *value, here *seen) bool {
 	ok := true
 	n := len(v.items)
 	for i, sub := range r.prefix {
 		if i < n {
-			ok = w.check(sub, v.items[i], pointerAt(path, i), nil) && ok
+			ok = w.item(sub, v, i) && ok
 		}
 	}
 	if here != nil {
@@ -325,14 +326,10 @@ func (w *walker) array(r *rule, v *value, path string, here *seen) bool {
 	}
 	if r.items != nil {
 		for i := len(r.prefix); i < n; i++ {
-			if w.quiet > 0 {
-				if !ok {
-					return false
-				}
-				ok = w.check(r.items, v.items[i], "", nil)
-				continue
+			ok = w.item(r.items, v, i) && ok
+			if w.quiet > 0 && !ok {
+				return false
 			}
-			ok = w.check(r.items, v.items[i], pointerAt(path, i), nil) && ok
 		}
 		if here != nil {
 			here.allItems = true
@@ -341,7 +338,7 @@ func (w *walker) array(r *rule, v *value, path string, here *seen) bool {
 	if r.contains != nil {
 		found := 0
 		for i, e := range v.items {
-			if w.try(r.contains, e, path, nil) {
+			if w.try(r.contains, e, nil) {
 				found++
 				here.item(i)
 			}
@@ -358,7 +355,7 @@ func (w *walker) array(r *rule, v *value, path string, here *seen) bool {
 			if r.maxContains.above(found) {
 				keyword = "maxContains"
 			}
-			ok = w.add(path, keyword, span(low, r.maxContains, "item")+" like "+r.contains.want(), strconv.Itoa(found))
+			ok = w.add(keyword, span(low, r.maxContains, "item")+" like "+r.contains.want(), strconv.Itoa(found))
 		}
 	}
 	if r.minItems.below(n) || r.maxItems.above(n) {
@@ -366,21 +363,31 @@ func (w *walker) array(r *rule, v *value, path string, here *seen) bool {
 		if r.maxItems.above(n) {
 			keyword = "maxItems"
 		}
-		ok = w.add(path, keyword, "array of "+span(r.minItems, r.maxItems, "item"), v.describe())
+		ok = w.add(keyword, "array of "+span(r.minItems, r.maxItems, "item"), v.describe())
 	}
 	if r.unique {
 		if i, j := repeated(v.items); j > 0 {
-			ok = w.add(pointerAt(path, j), "uniqueItems", "items that differ", "the same as item "+strconv.Itoa(i))
+			w.enterAt(j)
+			ok = w.add("uniqueItems", "items that differ", "the same as item "+strconv.Itoa(i))
+			w.leave()
 		}
 	}
 	if r.unevaluatedItems != nil && here != nil && !here.allItems {
 		for i := here.end; i < n; i++ {
 			if !here.items[i] {
-				ok = w.check(r.unevaluatedItems, v.items[i], pointerAt(path, i), nil) && ok
+				ok = w.item(r.unevaluatedItems, v, i) && ok
 			}
 		}
 		here.allItems = true
 	}
+	return ok
+}
+
+// item checks one item.
+func (w *walker) item(r *rule, v *value, i int) bool {
+	w.enterAt(i)
+	ok := w.check(r, v.items[i], nil)
+	w.leave()
 	return ok
 }
 

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-func (w *walker) object(r *rule, v *value, path string, here *seen) bool {
+func (w *walker) object(r *rule, v *value, here *seen) bool {
 	ok := true
 	index := v.lookup()
 	require := func(name string, want func() string) {
@@ -14,7 +14,7 @@ func (w *walker) object(r *rule, v *value, path string, here *seen) bool {
 		}
 		ok = false
 		if w.quiet == 0 && len(w.missing) < 2*maxIssues {
-			w.missing = append(w.missing, Issue{pointer(path, name), "required", want(), "nothing"})
+			w.missing = append(w.missing, Issue{pointer(w.path(), name), "required", want(), "nothing"})
 		}
 	}
 	declared := 0
@@ -28,11 +28,7 @@ func (w *walker) object(r *rule, v *value, path string, here *seen) bool {
 			continue
 		}
 		declared++
-		sub := path
-		if w.quiet == 0 {
-			sub = pointer(path, v.members[at].spelled())
-		}
-		ok = w.check(p.rule, v.members[at].val, sub, nil) && ok
+		ok = w.member(p.rule, v.members[at]) && ok
 		here.prop(p.name)
 		if w.quiet > 0 && !ok {
 			return false
@@ -44,7 +40,7 @@ func (w *walker) object(r *rule, v *value, path string, here *seen) bool {
 		}
 	}
 	if len(r.patterns) > 0 || r.extra != nil && declared < len(v.members) || r.names != nil {
-		ok = w.keys(r, v, path, here) && ok
+		ok = w.keys(r, v, here) && ok
 	}
 	n := len(v.members)
 	if r.minProps.below(n) || r.maxProps.above(n) {
@@ -52,7 +48,7 @@ func (w *walker) object(r *rule, v *value, path string, here *seen) bool {
 		if r.maxProps.above(n) {
 			keyword = "maxProperties"
 		}
-		ok = w.add(path, keyword, "object with "+span(r.minProps, r.maxProps, "key"), plural(n, "key"))
+		ok = w.add(keyword, "object with "+span(r.minProps, r.maxProps, "key"), plural(n, "key"))
 	}
 	for _, need := range r.needs {
 		if index(need.prop) < 0 {
@@ -67,7 +63,7 @@ func (w *walker) object(r *rule, v *value, path string, here *seen) bool {
 			})
 		}
 		if need.rule != nil {
-			ok = w.check(need.rule, v, path, here) && ok
+			ok = w.check(need.rule, v, here) && ok
 		}
 	}
 	if r.unevaluatedProps != nil && here != nil && !here.allProps {
@@ -76,9 +72,9 @@ func (w *walker) object(r *rule, v *value, path string, here *seen) bool {
 				continue
 			}
 			if r.unevaluatedProps.never {
-				ok = w.unknown(legalKeys(r), v, m, path)
+				ok = w.unknown(legalKeys(r), v, m)
 			} else {
-				ok = w.check(r.unevaluatedProps, m.val, pointer(path, m.spelled()), nil) && ok
+				ok = w.member(r.unevaluatedProps, m) && ok
 			}
 		}
 		here.allProps = true
@@ -86,28 +82,36 @@ func (w *walker) object(r *rule, v *value, path string, here *seen) bool {
 	return ok
 }
 
+// member checks the value of a key.
+func (w *walker) member(r *rule, m member) bool {
+	w.enter(m.spelled())
+	ok := w.check(r, m.val, nil)
+	w.leave()
+	return ok
+}
+
 // keys checks the keys that are not declared, or whose spelling matters.
-func (w *walker) keys(r *rule, v *value, path string, here *seen) bool {
+func (w *walker) keys(r *rule, v *value, here *seen) bool {
 	ok := true
 	for _, m := range v.members {
 		evaluated := r.property(m.key) != nil
 		for _, p := range r.patterns {
 			if p.expr.MatchString(m.key) {
-				ok = w.check(p.rule, m.val, pointer(path, m.spelled()), nil) && ok
+				ok = w.member(p.rule, m) && ok
 				here.prop(m.key)
 				evaluated = true
 			}
 		}
 		if !evaluated && r.extra != nil {
 			if r.closed() {
-				ok = w.unknown(declaredKeys(r), v, m, path)
+				ok = w.unknown(declaredKeys(r), v, m)
 			} else {
-				ok = w.check(r.extra, m.val, pointer(path, m.spelled()), nil) && ok
+				ok = w.member(r.extra, m) && ok
 				here.prop(m.key)
 			}
 		}
 		if r.names != nil {
-			ok = w.name(r.names, m, path) && ok
+			ok = w.name(r.names, m) && ok
 		}
 		if w.quiet > 0 && !ok {
 			return false
@@ -117,24 +121,26 @@ func (w *walker) keys(r *rule, v *value, path string, here *seen) bool {
 }
 
 // name checks a key against propertyNames.
-func (w *walker) name(r *rule, m member, path string) bool {
+func (w *walker) name(r *rule, m member) bool {
 	key := stringValue(m.key)
-	if w.try(r, key, path, nil) {
+	if w.try(r, key, nil) {
 		return true
 	}
+	w.enter(m.spelled())
+	defer w.leave()
 	if w.quiet == 0 {
 		sub := walker{track: w.track}
-		sub.check(r, key, "", nil)
+		sub.check(r, key, nil)
 		if len(sub.issues) > 0 {
 			i := sub.issues[0]
-			return w.add(pointer(path, m.spelled()), "propertyNames", "a key that is "+i.Want, "key "+quote(m.key))
+			return w.add("propertyNames", "a key that is "+i.Want, "key "+quote(m.key))
 		}
 	}
-	return w.add(pointer(path, m.spelled()), "propertyNames", "another key", "key "+quote(m.key))
+	return w.add("propertyNames", "another key", "key "+quote(m.key))
 }
 
 // unknown reports a key that is not allowed, naming the one that was meant.
-func (w *walker) unknown(legal []string, v *value, m member, path string) bool {
+func (w *walker) unknown(legal []string, v *value, m member) bool {
 	if w.quiet > 0 {
 		return false
 	}
@@ -156,7 +162,9 @@ func (w *walker) unknown(legal []string, v *value, m member, path string) bool {
 	case meant == "":
 		want = append(want, "legal keys: "+series(legal, "and", few, maxEcho/4))
 	}
-	return w.add(pointer(path, m.spelled()), "additionalProperties", strings.Join(want, " "), "unknown key")
+	w.enter(m.spelled())
+	defer w.leave()
+	return w.add("additionalProperties", strings.Join(want, " "), "unknown key")
 }
 
 // declaredKeys are the keys that r itself declares.

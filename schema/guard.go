@@ -28,8 +28,12 @@ const (
 // needs a few milliseconds at most, fetches nothing and does not panic.
 //
 // A document that is not a JSON Schema at all matches [ErrUnsupported]. Passing
-// Check does not mean that [Compile] succeeds, which applies it itself.
+// Check does not mean that [Compile] succeeds, which applies it itself. Nothing
+// at all passes, as Compile takes it for {"type":"object"}.
 func Check(doc json.RawMessage) error {
+	if blank(doc) {
+		return nil
+	}
 	root, err := readSchema(doc)
 	if err != nil {
 		return err

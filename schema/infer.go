@@ -24,6 +24,7 @@ import (
 //   - Slices and arrays are arrays, a []byte is a string in base64, maps are
 //     objects, any and json.RawMessage are {}. None of them allows null: where a
 //     key is optional, null means that it is absent.
+//   - Any and json.RawMessage at the root are an object with any keys.
 //   - time.Time is a string in date-time format; a type with UnmarshalText is a
 //     string.
 //   - A type that contains itself is put under $defs.
@@ -74,6 +75,9 @@ func infer(t reflect.Type) (*inferrer, *value, error) {
 	root, err := in.describe(t, true)
 	if err != nil {
 		return nil, nil, fmt.Errorf("schema of %v: %w", t, err)
+	}
+	if len(root.members) == 0 {
+		root = typed("object") // any, at the root, is what a provider takes for arguments
 	}
 	if len(in.defs.members) > 0 {
 		root.set("$defs", in.defs)

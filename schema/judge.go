@@ -192,7 +192,10 @@ func (c *costs) of(r *rule, v *value) int {
 		}
 	}
 	for _, m := range v.members {
-		r.applied(m.key, func(sub *rule) { add(sub, m.val) })
+		var room few
+		for _, sub := range r.applied(m.key, room[:0]) {
+			add(sub, m.val)
+		}
 		n += len(r.patterns)
 		add(r.unevaluatedProps, m.val)
 	}

@@ -83,7 +83,7 @@ func (p *parser) cut() error { return &syntaxError{off: len(p.src), cut: true} }
 
 func (p *parser) new(k kind) *value {
 	if len(p.arena) == 0 {
-		p.arena = make([]value, min(max(p.count, 4), 128))
+		p.arena = make([]value, min(max(p.count, 6), 128))
 	}
 	v := &p.arena[0]
 	p.arena = p.arena[1:]

@@ -8,6 +8,7 @@ import (
 // fixer brings a value closer to its rule. It never changes the value it is
 // given: what has to change is copied.
 type fixer struct {
+	trail
 	repair    bool // change types too; else only aliases and nulls
 	track     bool
 	steps     int
@@ -20,12 +21,12 @@ type fixer struct {
 // dropped and, if asked to, values of the wrong type converted where the schema
 // leaves no doubt what was meant. A value that fits its rule is never converted,
 // and neither is any value where r allows strings.
-func (f *fixer) fix(r *rule, v *value, path string) *value {
+func (f *fixer) fix(r *rule, v *value) *value {
 	if f.steps++; f.steps > maxSteps {
 		return v
 	}
 	if f.repair && r.kinds&v.types() == 0 {
-		c := f.convert(r, v, path)
+		c := f.convert(r, v)
 		if c == nil {
 			return v
 		}
@@ -33,14 +34,14 @@ func (f *fixer) fix(r *rule, v *value, path string) *value {
 	}
 	switch v.kind {
 	case kObject:
-		v = f.object(r, v, path)
+		v = f.object(r, v)
 	case kArray:
-		v = f.array(r, v, path)
+		v = f.array(r, v)
 	}
 	for _, c := range r.all {
 		for _, branches := range [][]*rule{c.anyOf, c.oneOf} {
 			if branches != nil {
-				v = f.branch(branches, v, path)
+				v = f.branch(branches, v)
 			}
 		}
 	}
@@ -49,10 +50,10 @@ func (f *fixer) fix(r *rule, v *value, path string) *value {
 
 // branch fixes v for the one alternative that it then fits. If it fits one
 // as it is, or could be made to fit several, it stays as it is.
-func (f *fixer) branch(branches []*rule, v *value, path string) *value {
+func (f *fixer) branch(branches []*rule, v *value) *value {
 	w := walker{track: f.track, quiet: 1, steps: f.steps}
 	for _, b := range branches {
-		if w.check(b, v, path, nil) {
+		if w.check(b, v, nil) {
 			f.steps = w.steps
 			return v
 		}
@@ -61,8 +62,8 @@ func (f *fixer) branch(branches []*rule, v *value, path string) *value {
 	var found *value
 	var by fixer
 	for _, b := range branches {
-		try := fixer{repair: f.repair, track: f.track, steps: f.steps}
-		c := try.fix(b, v, path)
+		try := fixer{trail: f.trail, repair: f.repair, track: f.track, steps: f.steps}
+		c := try.fix(b, v)
 		f.steps = try.steps
 		if c == v || len(try.conflicts) > 0 || !f.fits(b, c) {
 			continue
@@ -82,18 +83,18 @@ func (f *fixer) branch(branches []*rule, v *value, path string) *value {
 
 func (f *fixer) fits(r *rule, v *value) bool {
 	w := walker{track: f.track, quiet: 1, steps: f.steps}
-	ok := w.check(r, v, "", nil)
+	ok := w.check(r, v, nil)
 	f.steps = w.steps
 	return ok && f.steps <= maxSteps
 }
 
-func (f *fixer) note(path, name string, from, to *value) {
+func (f *fixer) note(name string, from, to *value) {
 	f.retyped = true
-	f.repairs = append(f.repairs, Repair{Path: path, From: echo(from), To: echo(to), Rule: name})
+	f.repairs = append(f.repairs, Repair{Path: f.path(), From: echo(from), To: echo(to), Rule: name})
 }
 
 // convert returns v as a value of a type that r allows, or nil.
-func (f *fixer) convert(r *rule, v *value, path string) *value {
+func (f *fixer) convert(r *rule, v *value) *value {
 	if r.kinds&tString != 0 {
 		return nil
 	}
@@ -105,18 +106,18 @@ func (f *fixer) convert(r *rule, v *value, path string) *value {
 				return nil // broken JSON, not a text that happens to begin so
 			}
 			if c.types()&r.kinds != 0 {
-				f.note(path, "decoded", v, c)
+				f.note("decoded", v, c)
 				return c
 			}
 			if c.kind == kObject {
-				return f.wrap(r, v, path)
+				return f.wrap(r, v)
 			}
 			return nil
 		}
 		switch {
 		case (v.text == "true" || v.text == "false") && r.kinds&tBoolean != 0:
 			c := boolValue(v.text == "true")
-			f.note(path, "boolean", v, c)
+			f.note("boolean", v, c)
 			return c
 		case r.kinds&(tInteger|tNumber) != 0 && isNumber(v.text) && finite(v.text):
 			c := numberValue(v.text)
@@ -127,26 +128,26 @@ func (f *fixer) convert(r *rule, v *value, path string) *value {
 			if r.kinds&tNumber != 0 {
 				name = "number"
 			}
-			f.note(path, name, v, c)
+			f.note(name, v, c)
 			return c
 		}
 		if text == "" {
 			return nil // as a list, nothing more likely than one empty text
 		}
 	}
-	return f.wrap(r, v, path)
+	return f.wrap(r, v)
 }
 
 // wrap returns a list of just v, if r allows lists and v is, or can be made, a
 // fitting item.
-func (f *fixer) wrap(r *rule, v *value, path string) *value {
+func (f *fixer) wrap(r *rule, v *value) *value {
 	if r.kinds&tArray == 0 || v.kind == kNull || v.kind == kArray {
 		return nil
 	}
 	mark, retyped := len(f.repairs), f.retyped
 	item := v
 	list := arrayValue(v)
-	f.note(path, "wrapped", v, list)
+	f.note("wrapped", v, list)
 	for _, c := range r.all {
 		sub := c.items
 		if len(c.prefix) > 0 {
@@ -155,7 +156,9 @@ func (f *fixer) wrap(r *rule, v *value, path string) *value {
 		if sub == nil {
 			continue
 		}
-		item = f.fix(sub, item, path+"/0")
+		f.enterAt(0)
+		item = f.fix(sub, item)
+		f.leave()
 		if !f.fits(sub, item) {
 			f.repairs, f.retyped = f.repairs[:mark], retyped
 			return nil
@@ -165,7 +168,7 @@ func (f *fixer) wrap(r *rule, v *value, path string) *value {
 	return list
 }
 
-func (f *fixer) array(r *rule, v *value, path string) *value {
+func (f *fixer) array(r *rule, v *value) *value {
 	out := v
 	for i := range v.items {
 		for _, c := range r.all {
@@ -176,10 +179,11 @@ func (f *fixer) array(r *rule, v *value, path string) *value {
 			if sub == nil {
 				continue
 			}
-			if fixed := f.fix(sub, out.items[i], pointerAt(path, i)); fixed != out.items[i] {
-				if out == v {
-					out = &value{kind: kArray, items: slices.Clone(v.items)}
-				}
+			f.enterAt(i)
+			fixed := f.fix(sub, out.items[i])
+			f.leave()
+			if fixed != out.items[i] {
+				out = thaw(v, out)
 				out.items[i] = fixed
 			}
 		}
@@ -187,66 +191,76 @@ func (f *fixer) array(r *rule, v *value, path string) *value {
 	return out
 }
 
-func (f *fixer) object(r *rule, v *value, path string) *value {
+func (f *fixer) object(r *rule, v *value) *value {
 	out := v
-	change := func() {
-		if out == v {
-			out = &value{kind: kObject, members: slices.Clone(v.members)}
-		}
-	}
 	for _, c := range r.all {
 		for i := range c.props {
 			if p := &c.props[i]; len(p.aliases) > 0 {
-				f.alias(r, p, &out, change, path)
+				out = f.alias(r, p, v, out)
 			}
 		}
 	}
 	for i := 0; i < len(out.members); i++ {
-		m := out.members[i]
+		m := &out.members[i]
 		if m.val.kind == kNull && absentWhenNull(r, m.key) {
-			change()
+			out = thaw(v, out)
 			out.members = slices.Delete(out.members, i, i+1)
 			i--
 			continue
 		}
 		for _, c := range r.all {
-			c.applied(m.key, func(sub *rule) {
-				if fixed := f.fix(sub, m.val, pointer(path, m.key)); fixed != m.val {
-					change()
-					out.members[i].val, m.val = fixed, fixed
+			var room few
+			for _, sub := range c.applied(m.key, room[:0]) {
+				f.enter(m.key)
+				fixed := f.fix(sub, m.val)
+				f.leave()
+				if fixed != m.val {
+					out = thaw(v, out)
+					m = &out.members[i]
+					m.val = fixed
 				}
-			})
+			}
 		}
 	}
 	return out
 }
 
-// applied calls f for the rules that c has for the value of a key.
-func (c *rule) applied(key string, f func(*rule)) {
-	known := false
+// thaw returns out, or a copy of it if it still is v.
+func thaw(v, out *value) *value {
+	if out != v {
+		return out
+	}
+	return &value{kind: v.kind, text: v.text, items: slices.Clone(v.items), members: slices.Clone(v.members)}
+}
+
+// applied appends the rules that c has for the value of a key.
+func (c *rule) applied(key string, subs []*rule) []*rule {
 	if p := c.property(key); p != nil {
-		f(p.rule)
-		known = true
+		subs = append(subs, p.rule)
 	}
 	for _, p := range c.patterns {
 		if p.expr.MatchString(key) {
-			f(p.rule)
-			known = true
+			subs = append(subs, p.rule)
 		}
 	}
-	if !known && c.extra != nil && !c.extra.never {
-		f(c.extra)
+	if len(subs) == 0 && c.extra != nil && !c.extra.never {
+		subs = append(subs, c.extra)
 	}
+	return subs
 }
+
+// few is room for the rules of one key, so that most of the time none has to be
+// found on the heap.
+type few [4]*rule
 
 // absentWhenNull reports whether null for a key means that the key is absent: it
 // is declared, optional, and must not be null.
 func absentWhenNull(r *rule, key string) bool {
+	if r.requires(key) {
+		return false
+	}
 	refused := false
 	for _, c := range r.all {
-		if slices.Contains(c.required, key) {
-			return false
-		}
 		if p := c.property(key); p != nil {
 			refused = refused || p.rule.kinds&tNull == 0
 		}
@@ -254,38 +268,49 @@ func absentWhenNull(r *rule, key string) bool {
 	return refused
 }
 
-// alias gives a value the declared name of its key.
-func (f *fixer) alias(r *rule, p *prop, obj **value, change func(), path string) {
+// requires reports whether a key must be there.
+func (r *rule) requires(key string) bool {
+	for _, c := range r.all {
+		if slices.Contains(c.required, key) {
+			return true
+		}
+	}
+	return false
+}
+
+// alias gives values under another spelling of a key its declared name. It
+// returns out, or a changed copy if that still is v.
+func (f *fixer) alias(r *rule, p *prop, v, out *value) *value {
 	name := p.name
 	for _, other := range p.aliases {
-		i := (*obj).find(other)
+		i := out.find(other)
 		if i < 0 || declares(r, other) {
 			continue
 		}
-		given := (*obj).members[i].val
-		at := (*obj).find(name)
+		given := out.members[i].val
+		at := out.find(name)
 		switch {
 		case at < 0:
-			change()
-			(*obj).members[i].key, (*obj).members[i].from = name, other
-		case given.kind == kNull || equal(given, (*obj).members[at].val):
-			change()
-			(*obj).members = slices.Delete((*obj).members, i, i+1)
-		case (*obj).members[at].val.kind == kNull:
-			change()
-			(*obj).members[at].val, (*obj).members[at].from = given, other
-			(*obj).members = slices.Delete((*obj).members, i, i+1)
+			out = thaw(v, out)
+			out.members[i].key, out.members[i].from = name, other
+		case given.kind == kNull || equal(given, out.members[at].val):
+			out = thaw(v, out)
+			out.members = slices.Delete(out.members, i, i+1)
+		case out.members[at].val.kind == kNull:
+			out = thaw(v, out)
+			out.members[at].val, out.members[at].from = given, other
+			out.members = slices.Delete(out.members, i, i+1)
 		default:
-			kept := (*obj).members[at]
 			f.conflicts = append(f.conflicts, Issue{
-				Path: pointer(path, other), Keyword: "alias",
-				Want: "the same value as " + quote(kept.spelled()) + ", or only one of the two keys",
+				Path: pointer(f.path(), other), Keyword: "alias",
+				Want: "the same value as " + quote(out.members[at].spelled()) + ", or only one of the two keys",
 				Got:  given.describe(),
 			})
 			continue
 		}
-		f.repairs = append(f.repairs, Repair{Path: pointer(path, name), From: other, To: name, Rule: "alias"})
+		f.repairs = append(f.repairs, Repair{Path: pointer(f.path(), name), From: other, To: name, Rule: "alias"})
 	}
+	return out
 }
 
 // declares reports whether key is a property in its own right.
@@ -305,11 +330,6 @@ func applyDefaults(r *rule, v *value, steps *int) *value {
 		return v
 	}
 	out := v
-	change := func() {
-		if out == v {
-			out = &value{kind: v.kind, items: slices.Clone(v.items), members: slices.Clone(v.members)}
-		}
-	}
 	switch v.kind {
 	case kArray:
 		for i := range v.items {
@@ -322,7 +342,7 @@ func applyDefaults(r *rule, v *value, steps *int) *value {
 					continue
 				}
 				if filled := applyDefaults(sub, out.items[i], steps); filled != out.items[i] {
-					change()
+					out = thaw(v, out)
 					out.items[i] = filled
 				}
 			}
@@ -330,20 +350,21 @@ func applyDefaults(r *rule, v *value, steps *int) *value {
 	case kObject:
 		for _, c := range r.all {
 			for i := range c.props {
-				if p := &c.props[i]; p.fallback != nil && out.find(p.name) < 0 && !slices.ContainsFunc(r.all, func(o *rule) bool { return slices.Contains(o.required, p.name) }) {
-					change()
+				if p := &c.props[i]; p.fallback != nil && out.find(p.name) < 0 && !r.requires(p.name) {
+					out = thaw(v, out)
 					out.members = append(out.members, member{key: p.name, val: p.fallback})
 				}
 			}
 		}
 		for i := range out.members {
 			for _, c := range r.all {
-				c.applied(out.members[i].key, func(sub *rule) {
+				var room few
+				for _, sub := range c.applied(out.members[i].key, room[:0]) {
 					if filled := applyDefaults(sub, out.members[i].val, steps); filled != out.members[i].val {
-						change()
+						out = thaw(v, out)
 						out.members[i].val = filled
 					}
-				})
+				}
 			}
 		}
 	}

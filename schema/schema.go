@@ -205,10 +205,11 @@ func (s *Schema) Validate(input json.RawMessage) error {
 //
 // The error is an [*Error].
 func (s *Schema) Prepare(input json.RawMessage, opt *Options) (json.RawMessage, []Repair, error) {
-	if ok, f := s.program.run(input); ok && !f.nulls && f.absent == 0 {
+	ok, f := s.program.run(input)
+	if ok && !f.nulls && f.absent == 0 {
 		return input, nil, nil
 	}
-	v, repairs, err := s.settle(input, opt)
+	v, repairs, err := s.settle(input, opt, ok)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -234,7 +235,8 @@ func (s *Schema) Decode(input json.RawMessage, dst any, opt *Options) ([]Repair,
 		return nil, fmt.Errorf("schema: Decode into %T, want a non-nil pointer", dst)
 	}
 	bound := target.Type().Elem() == s.typ
-	if ok, f := s.program.run(input); ok && bound && !f.odd {
+	ok, f := s.program.run(input)
+	if ok && bound && !f.odd {
 		text := input
 		if f.absent != 0 {
 			text = s.program.splice(input, f.absent)
@@ -244,7 +246,7 @@ func (s *Schema) Decode(input json.RawMessage, dst any, opt *Options) ([]Repair,
 		}
 	}
 	target.Elem().SetZero()
-	v, repairs, err := s.settle(input, opt)
+	v, repairs, err := s.settle(input, opt, ok)
 	if err != nil {
 		return nil, err
 	}
@@ -258,8 +260,9 @@ func (s *Schema) Decode(input json.RawMessage, dst any, opt *Options) ([]Repair,
 	return repairs, nil
 }
 
-// settle is the slow way from input to a valid value.
-func (s *Schema) settle(input json.RawMessage, opt *Options) (*value, []Repair, error) {
+// settle is the slow way from input to a valid value. The program may have been
+// sure that the input is valid, but for nulls.
+func (s *Schema) settle(input json.RawMessage, opt *Options, sure bool) (*value, []Repair, error) {
 	strict := opt != nil && opt.Strict
 	v := objectValue()
 	if !blank(input) {
@@ -269,8 +272,9 @@ func (s *Schema) settle(input json.RawMessage, opt *Options) (*value, []Repair, 
 		}
 	}
 	var repairs []Repair
+	asItCame := !sure && v.raw != ""
 	if v.kind == kNull && s.root.kinds == tObject {
-		v = objectValue()
+		v, asItCame = objectValue(), false
 	}
 	if v.kind == kString && !strict && s.root.kinds&tString == 0 {
 		inner, err := parse([]byte(v.text))
@@ -280,29 +284,34 @@ func (s *Schema) settle(input json.RawMessage, opt *Options) (*value, []Repair, 
 			// Encoded twice, most likely not by the model: what is wrong inside is
 			// what it has to hear about.
 			repairs = []Repair{{From: echo(v), To: echo(inner), Rule: "decoded"}}
-			v = inner
+			v, asItCame = inner, false
 		case errors.As(err, &se) && se.cut && strings.HasPrefix(strings.TrimSpace(v.text), "{"):
 			return nil, nil, notJSON(err)
 		}
 	}
 	f := fixer{repair: !strict, track: s.track}
-	fixed := f.fix(s.root, v, "")
+	fixed := f.fix(s.root, v)
+	lenient, fixedReason := fixed, error(nil)
 	if len(f.conflicts) == 0 {
-		ok, err := s.valid(fixed)
+		// Of the input as it came the program has said all that it can.
+		ok, reason, err := s.valid(fixed, fixed != v || !asItCame)
 		if err != nil {
 			return nil, nil, err
 		}
 		if ok {
 			return s.fill(fixed), append(repairs, f.repairs...), nil
 		}
+		fixedReason = reason
 	}
-	lenient := fixed
 	if f.retyped {
 		g := fixer{track: s.track}
-		lenient = g.fix(s.root, v, "")
+		lenient = g.fix(s.root, v)
 	}
 	if len(f.conflicts) > 0 {
 		return nil, nil, s.refuse(lenient, fixed, f.conflicts, nil)
+	}
+	if lenient == fixed {
+		return nil, nil, s.refuse(lenient, fixed, nil, fixedReason)
 	}
 	reason, err := s.judge.verdict(lenient)
 	if err != nil {
@@ -315,19 +324,16 @@ func (s *Schema) settle(input json.RawMessage, opt *Options) (*value, []Repair, 
 	return nil, nil, s.refuse(lenient, fixed, nil, reason)
 }
 
-// valid reports whether v is valid.
-func (s *Schema) valid(v *value) (bool, error) {
-	if s.program != nil {
-		text := []byte(v.raw)
-		if v.raw == "" {
-			text = appendValue(nil, v)
-		}
-		if ok, f := s.program.run(text); ok && !f.nulls {
-			return true, nil
+// valid reports whether v is valid, and the reason if not. The program is asked
+// first, if that makes sense.
+func (s *Schema) valid(v *value, ask bool) (ok bool, reason, err error) {
+	if s.program != nil && ask {
+		if ok, f := s.program.run(appendValue(nil, v)); ok && !f.nulls {
+			return true, nil, nil
 		}
 	}
-	reason, err := s.judge.verdict(v)
-	return reason == nil && err == nil, err
+	reason, err = s.judge.verdict(v)
+	return reason == nil && err == nil, reason, err
 }
 
 // fill applies the defaults to a valid value.
@@ -341,7 +347,7 @@ func (s *Schema) fill(v *value) *value {
 		return v
 	}
 	if s.sensitive {
-		if ok, err := s.valid(filled); !ok || err != nil {
+		if ok, _, err := s.valid(filled, true); !ok || err != nil {
 			return v
 		}
 	}

@@ -256,13 +256,22 @@ func (s *shape) blame(r *rule, v *value, path string, t reflect.Type, err error)
 	return []Issue{{path, "decode", want, got}}
 }
 
+// unsaid is the rule of what no schema speaks of.
+var unsaid = func() *rule {
+	r := &rule{kinds: tAny}
+	r.all = []*rule{r}
+	return r
+}()
+
 // value returns a rule for the value of a key, never nil.
 func (r *rule) value(key string) *rule {
-	found := &rule{}
 	for _, c := range r.all {
-		c.applied(key, func(sub *rule) { found = sub })
+		var room few
+		if subs := c.applied(key, room[:0]); len(subs) > 0 {
+			return subs[0]
+		}
 	}
-	return found
+	return unsaid
 }
 
 // item returns a rule for an item, never nil.
@@ -275,7 +284,7 @@ func (r *rule) item(i int) *rule {
 			return c.items
 		}
 	}
-	return &rule{}
+	return unsaid
 }
 
 // bind gives the rules the aliases that the fields of a type declare.

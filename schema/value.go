@@ -317,6 +317,34 @@ func appendString(b []byte, s string) []byte {
 	return append(b, '"')
 }
 
+// trail is the way from the root to a value. It becomes a JSON Pointer only when
+// there is something to say about that value, which is rare.
+type trail struct{ steps []step }
+
+type step struct {
+	key string
+	i   int // position in an array, if key is not meant
+}
+
+const noIndex = -1
+
+func (t *trail) enter(key string) { t.steps = append(t.steps, step{key, noIndex}) }
+func (t *trail) enterAt(i int)    { t.steps = append(t.steps, step{"", i}) }
+func (t *trail) leave()           { t.steps = t.steps[:len(t.steps)-1] }
+
+// path returns the JSON Pointer of the current value.
+func (t *trail) path() string {
+	p := ""
+	for _, s := range t.steps {
+		if s.i != noIndex {
+			p = pointerAt(p, s.i)
+		} else {
+			p = pointer(p, s.key)
+		}
+	}
+	return p
+}
+
 // pointer returns the JSON Pointer of a child of path.
 func pointer(path, key string) string {
 	if strings.ContainsAny(key, "~/") {
