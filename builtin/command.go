@@ -113,7 +113,11 @@ func (a *analyser) statement(s *syntax.Stmt) {
 	}
 	switch c := s.Cmd.(type) {
 	case *syntax.BinaryCmd:
-		if c.Op == syntax.PipeAll {
+		switch c.Op {
+		case syntax.AndStmt:
+			a.chain(s)
+			return
+		case syntax.PipeAll:
 			a.opaque("|& pipes")
 		}
 		a.statement(c.X)
@@ -123,6 +127,33 @@ func (a *analyser) statement(s *syntax.Stmt) {
 	default:
 		a.opaque("more than simple commands")
 	}
+}
+
+// chain judges commands joined by &&: what follows a cd only runs where that led.
+func (a *analyser) chain(s *syntax.Stmt) {
+	var list []*syntax.Stmt
+	for {
+		b, ok := s.Cmd.(*syntax.BinaryCmd)
+		if !ok || b.Op != syntax.AndStmt {
+			break
+		}
+		list, s = append(list, b.Y), b.X
+	}
+	all := slices.Clone(a.dirs)
+	for _, part := range append([]*syntax.Stmt{s}, reversed(list)...) {
+		n := len(a.dirs)
+		a.statement(part)
+		if c, ok := part.Cmd.(*syntax.CallExpr); ok && len(c.Args) > 0 && c.Args[0].Lit() == "cd" && len(a.dirs) > n {
+			a.dirs = slices.Clone(a.dirs[n:])
+			all = append(all, a.dirs...)
+		}
+	}
+	a.dirs = unique(append(all, a.dirs...))
+}
+
+func reversed[T any](list []T) []T {
+	slices.Reverse(list)
+	return list
 }
 
 // harmless reports whether a redirection neither reads nor writes a file.

@@ -153,17 +153,21 @@ func (v *lineView) at(off int) int {
 	return off + lo
 }
 
-// ending returns how lines end around an offset in text: as the line before it
-// does, else as the line it is in, else as most lines do.
+// ending returns how lines that are put in at an offset in text are to end: as
+// the line that they are put into, or, between two lines, as the one before.
 func (v *lineView) ending(off int) string {
 	if len(v.crs) == 0 {
 		return "\n"
 	}
-	if i := strings.LastIndexByte(v.text[:off], '\n'); i >= 0 {
-		return v.endingAt(i)
+	before := strings.LastIndexByte(v.text[:off], '\n')
+	if before >= 0 && before == off-1 {
+		return v.endingAt(before)
 	}
 	if i := strings.IndexByte(v.text[off:], '\n'); i >= 0 {
 		return v.endingAt(off + i)
+	}
+	if before >= 0 {
+		return v.endingAt(before)
 	}
 	return "\n"
 }
@@ -180,9 +184,6 @@ func mostlyCRLF(raw []byte) bool {
 	n := bytes.Count(raw, crlf)
 	return n > 0 && 2*n >= bytes.Count(raw, []byte{'\n'})
 }
-
-// lineAt returns the number of the line that an offset is in, from 1.
-func lineAt(text string, off int) int { return 1 + strings.Count(text[:off], "\n") }
 
 func plural(n int, word string) string {
 	if n == 1 {

@@ -128,7 +128,7 @@ func keepForm(before []byte, content string) []byte {
 // planChange makes a plan of a change, or of its failure if err is not nil. verb
 // is for the prompt, if there is a file already.
 func (ts *Toolset) planChange(l location, verb string, c *change, err error) (*plan, error) {
-	if err != nil && ts.open(l) {
+	if err != nil && l.inside && ts.open(l) {
 		return nil, err
 	}
 	p := &plan{asks: ts.askOutside(l), locks: []string{l.abs}, fail: err}
