@@ -131,7 +131,7 @@ func (t *Text) insertLines(at int, lines []string) *Plan {
 	if at == 0 {
 		eol = t.eolNear(0)
 	}
-	s := Span{Start: t.starts[min(at, t.Len())]}
+	s := Span{Start: t.index()[min(at, t.Len())]}
 	s.End = s.Start
 	s.Text = strings.Join(lines, eol) + eol
 	if at == t.Len() && at > 0 && t.eol(at-1) == "" {

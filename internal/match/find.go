@@ -136,19 +136,27 @@ func (f *finder) exact(v *variant) (*Plan, error) {
 	if !f.all() && len(offs) > 1 || f.miscounted(len(offs)) {
 		f.text.raw(offs)
 		f.text.raw(ends)
+		// The lines up to the last place are all that the refusal shows.
+		const beyond = 16 << 10
+		part := &finder{text: NewText(f.text.s[:min(len(f.text.s), ends[len(ends)-1]+beyond)]), edit: f.edit}
 		ranges := make([]lineRange, len(offs))
 		for i, o := range offs {
-			ranges[i] = f.text.rangeOf(o, ends[i])
+			ranges[i] = part.text.rangeOf(o, ends[i])
 		}
-		return nil, f.refuseMany(v, Exact, ranges)
+		return nil, part.refuseMany(v, Exact, ranges)
 	}
 	f.text.raw(offs)
 	f.text.raw(ends)
 	p := &Plan{Level: Exact, Repaired: v.repaired}
+	inLine := !strings.Contains(v.old, "\n") && !strings.Contains(v.new, "\n")
 	for i, o := range offs {
-		spans := f.text.partChange(o, ends[i], v.old, v.new).spans()
 		r := f.text.rangeOf(o, ends[i])
-		p.add(spans, r.first, r.last)
+		if inLine {
+			p.Spans = append(p.Spans, Span{o, ends[i], v.new})
+			p.Places = append(p.Places, Place{First: r.first + 1, Last: r.last + 1})
+			continue
+		}
+		p.add(f.text.partChange(o, ends[i], v.old, v.new).spans(), r.first, r.last)
 	}
 	return f.finish(p)
 }
@@ -157,7 +165,11 @@ func (f *finder) miscounted(n int) bool { return f.edit.Expect > 0 && f.edit.Exp
 
 // lines looks for whole lines at a level.
 func (f *finder) lines(v *variant, l Level) (*Plan, error) {
-	return f.choose(v, f.text.whole(v.block(), l))
+	limit := listMax + 1
+	if f.all() {
+		limit = 0
+	}
+	return f.choose(v, f.text.whole(v.block(), l, limit))
 }
 
 // choose plans the edit at the places of one level.
@@ -174,14 +186,34 @@ func (f *finder) choose(v *variant, places []place) (*Plan, error) {
 	}
 	lines := newLines(v.old, v.new)
 	p := &Plan{Level: level, Repaired: v.repaired}
+	written := map[string][]Span{} // by the text of the place
 	for i := range places {
 		at := &places[i]
 		if at.tooWide(len(v.block().lines)) {
 			return nil, f.refuseWide(at, len(v.block().lines))
 		}
-		p.add(f.text.wholeChange(at, v.block().lines, lines).spans(), at.first, at.last)
+		start, end := f.text.index()[max(0, at.first-1)], f.text.index()[at.last+1]
+		twin, ok := written[f.text.s[start:end]]
+		if !ok {
+			spans := f.text.wholeChange(at, v.block().lines, lines).spans()
+			p.add(spans, at.first, at.last)
+			if len(places) > 1 && at.first > 0 {
+				written[f.text.s[start:end]] = moved(spans, -start)
+			}
+			continue
+		}
+		p.add(moved(twin, start), at.first, at.last)
 	}
 	return f.finish(p)
+}
+
+// moved returns the spans with their offsets moved by d.
+func moved(spans []Span, d int) []Span {
+	out := make([]Span, len(spans))
+	for i, s := range spans {
+		out[i] = Span{s.Start + d, s.End + d, s.Text}
+	}
+	return out
 }
 
 // add appends the spans of one place, whose lines count from 0.
@@ -205,7 +237,7 @@ func (t *Text) resultLines(p *Plan) {
 	for i := range p.Places {
 		pl := &p.Places[i]
 		pl.NewFirst = pl.First + shift
-		for k < len(p.Spans) && p.Spans[k].Start <= t.starts[min(pl.Last, t.Len())] {
+		for k < len(p.Spans) && p.Spans[k].Start <= t.index()[min(pl.Last, t.Len())] {
 			s := p.Spans[k]
 			if i+1 < len(p.Places) && t.lineAt(s.Start)+1 >= p.Places[i+1].First && t.lineAt(s.Start)+1 > pl.Last {
 				break
@@ -274,7 +306,7 @@ func (f *finder) ellipsis(v *variant) (*Plan, error) {
 // stretch returns the places of lines at the first level that has any.
 func (t *Text) stretch(b *block) []place {
 	for _, l := range [...]Level{Exact, TrailingBlanks, Indentation, Folded, Spacing} {
-		if places := t.whole(b, l); len(places) > 0 {
+		if places := t.whole(b, l, listMax+1); len(places) > 0 {
 			return places
 		}
 	}

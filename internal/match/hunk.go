@@ -26,8 +26,8 @@ type Region struct {
 	spans []Span
 }
 
-// Locate returns every place of a block at the first level that has any, with
-// the same levels as [Find] but for parts of lines and ellipses. The block must
+// Locate returns the places of a block, up to a thousand, at the first level that
+// has any, with the same levels as [Find] but for parts of lines and ellipses. The block must
 // have old lines with content; without any there is no place.
 func (t *Text) Locate(b Block) []Region {
 	base := newBlock(b.Old)
@@ -49,7 +49,7 @@ func (t *Text) Locate(b Block) []Region {
 	tries := []attempt{{b, base, ""}}
 	levels := [...]Level{Exact, TrailingBlanks, Indentation, Folded, Spacing}
 	for _, l := range levels {
-		if places := t.whole(base, l); len(places) > 0 {
+		if places := t.whole(base, l, maxSparse); len(places) > 0 {
 			return regions(b, places, "")
 		}
 	}
@@ -61,7 +61,7 @@ func (t *Text) Locate(b Block) []Region {
 	}
 	for _, l := range levels {
 		for _, a := range tries[1:] {
-			if places := t.whole(a.key, l); len(places) > 0 {
+			if places := t.whole(a.key, l, maxSparse); len(places) > 0 {
 				return regions(a.b, places, a.repaired)
 			}
 		}
@@ -106,7 +106,7 @@ func (t *Text) InsertAfter(n int, lines []string) []Span {
 func (t *Text) LineRefusal(b Block) *Error {
 	key := newBlock(b.Old)
 	if next := newBlock(b.New); len(next.filled) > 0 && !slices.Equal(next.nkeys, key.nkeys) {
-		if places := t.whole(next, Spacing); len(places) == 1 {
+		if places := t.whole(next, Spacing, 2); len(places) == 1 {
 			at := places[0]
 			return &Error{Reason: ErrApplied, Lines: []int{at.first + 1}, message: "the lines are as the hunk would leave them already: " +
 				placeList([]Place{{First: at.first + 1, Last: at.last + 1}}) + ". It seems to be applied."}
@@ -116,5 +116,5 @@ func (t *Text) LineRefusal(b Block) *Error {
 	if near == nil {
 		return &Error{Reason: ErrNotFound, message: "no part of the file resembles these lines."}
 	}
-	return &Error{Reason: ErrNotFound, Near: near, Lines: []int{near.First}, message: t.Describe(near, b.Old)}
+	return &Error{Reason: ErrNotFound, Near: near, Lines: []int{near.First}, message: t.Describe(near)}
 }

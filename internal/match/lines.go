@@ -1,6 +1,10 @@
 package match
 
-import "slices"
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
 
 // A place is a match on whole lines.
 type place struct {
@@ -17,7 +21,7 @@ type place struct {
 // only blank lines can bring about.
 func (p *place) tooWide(lines int) bool {
 	more := p.last - p.first + 1 - lines
-	return more > 3 && more > lines/4
+	return more > 3 && more > lines/2
 }
 
 var lineLevels = [...]Level{TrailingBlanks, Indentation, Folded, Spacing}
@@ -32,6 +36,9 @@ type block struct {
 	filled  []int // indexes of the lines that are not blank
 	nkeys   []uint64
 	normals map[Level][]string
+
+	sought  *Text // the text that lacking is about
+	lacking bool
 }
 
 func newBlock(lines []string) *block {
@@ -98,40 +105,100 @@ func search(keys, pattern []uint64) []int {
 // per line of the text, before keys of the whole text are cheaper.
 const verifyBudget = 4
 
-// whole finds the block line for line at one level. Places may overlap.
-func (t *Text) whole(b *block, l Level) []place {
-	if len(b.filled) == 0 {
+// whole finds the block line for line at one level: up to limit places, which may
+// overlap, or with limit 0 all that do not overlap an earlier one.
+func (t *Text) whole(b *block, l Level, limit int) []place {
+	if len(b.filled) == 0 || t.lacks(b) {
 		return nil
 	}
 	starts := t.lenientPlaces(b)
-	if len(starts) == 0 {
-		return nil
-	}
 	m := len(b.lines)
-	if l != Spacing && len(starts)*m > verifyBudget*t.Len()+1000 {
-		pattern := make([]uint64, m)
-		for i, s := range b.normal(l) {
-			pattern[i] = hash(s)
-		}
-		starts = search(t.levelKeys(l), pattern)
-	}
-	var places []place
+	budget := verifyBudget*t.Len() + 1000
 	want := b.normal(l)
+	var places []place
+	free := 0
 	for _, s := range starts {
-		if len(places) > 0 && len(starts)*m > verifyBudget*t.Len()+1000 {
-			// Keys have decided already; equality is confirmed for the first only.
-			places = append(places, linear(l, s, m))
+		if limit == 0 && s < free {
 			continue
+		}
+		if budget < 0 {
+			return t.byKeys(b, l, s, limit, places)
 		}
 		ok := true
 		for i := 0; i < m && ok; i++ {
 			ok = normalize(l, t.Line(s+i)) == want[i]
+			budget--
 		}
-		if ok {
-			places = append(places, linear(l, s, m))
+		if !ok {
+			continue
+		}
+		free = s + m
+		if places = append(places, linear(l, s, m)); len(places) == limit {
+			break
 		}
 	}
 	return places
+}
+
+// byKeys adds the places from a start line on by keys of the whole text at the
+// level, for texts so repetitive that comparing candidates would take too long.
+func (t *Text) byKeys(b *block, l Level, from, limit int, places []place) []place {
+	pattern := make([]uint64, len(b.lines))
+	for i, s := range b.normal(l) {
+		pattern[i] = hash(s)
+	}
+	keys := t.levelKeys(l)
+	if l == Spacing {
+		pattern = b.keys
+	}
+	free := 0
+	for _, s := range search(keys[from:], pattern) {
+		if limit == 0 && s < free {
+			continue
+		}
+		free = s + len(b.lines)
+		if places = append(places, linear(l, from+s, len(b.lines))); len(places) == limit {
+			break
+		}
+	}
+	return places
+}
+
+// lacks reports whether the text does not have some word of the block, so that
+// no level can match. Words are the same at every level.
+func (t *Text) lacks(b *block) bool {
+	if b.sought == t {
+		return b.lacking
+	}
+	b.sought, b.lacking = t, false
+	for _, i := range [...]int{b.filled[0], b.filled[len(b.filled)/2], b.filled[len(b.filled)-1]} {
+		if w := longestWord(b.lines[i]); w != "" && !strings.Contains(t.s, w) {
+			b.lacking = true
+			return true
+		}
+	}
+	return false
+}
+
+// longestWord returns the longest run of ASCII letters and digits of a line.
+// What folding could compose with a character behind it is left out.
+func longestWord(line string) string {
+	best := ""
+	for i := 0; i < len(line); {
+		j := i
+		for j < len(line) && line[j] < utf8.RuneSelf && isWordByte(line[j]) {
+			j++
+		}
+		w := line[i:j]
+		if j < len(line) && line[j] >= utf8.RuneSelf && w != "" {
+			w = w[:len(w)-1]
+		}
+		if len(w) > len(best) {
+			best = w
+		}
+		i = max(j, i+1)
+	}
+	return best
 }
 
 func (t *Text) lenientPlaces(b *block) []int {
@@ -157,7 +224,7 @@ func (p *place) line(i int) int {
 // withoutBlanks finds the block with blank lines ignored on both sides, lines
 // compared at level l.
 func (t *Text) withoutBlanks(b *block, l Level) []place {
-	if len(b.filled) == 0 {
+	if len(b.filled) == 0 || t.lacks(b) {
 		return nil
 	}
 	lines, keys := t.nonBlank()

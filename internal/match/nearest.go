@@ -15,6 +15,8 @@ type Near struct {
 	Differs     int    // the first differing line of the text, 0 if none
 	Column      int    // where it differs, in characters from 1
 	Reason      string // what kind of difference it is
+
+	want string // what the line that differs should have been
 }
 
 // nearShown is how many lines of the nearest block a refusal shows.
@@ -28,11 +30,10 @@ func (f *finder) refuseNotFound(variants []*variant) error {
 			at.first+1, at.last+1)}
 	}
 	var near *Near
-	var b *block
 	for _, v := range variants {
 		n := f.text.nearest(v.block())
 		if n != nil && (near == nil || n.Equal > near.Equal) {
-			near, b = n, v.block()
+			near = n
 		}
 	}
 	e := &Error{Reason: ErrNotFound, Near: near}
@@ -41,7 +42,7 @@ func (f *finder) refuseNotFound(variants []*variant) error {
 		return e
 	}
 	e.Lines = []int{near.First}
-	e.message = "oldString was not found in the file. " + f.text.Describe(near, b.lines)
+	e.message = "oldString was not found in the file. " + f.text.Describe(near)
 	return e
 }
 
@@ -59,7 +60,7 @@ func (f *finder) applied() (lineRange, bool) {
 		return lineRange{first, first + strings.Count(strings.TrimSuffix(f.new, "\n"), "\n")}, true
 	}
 	lines, _ := splitLines(f.new)
-	if places := f.text.whole(newBlock(lines), Spacing); len(places) == 1 {
+	if places := f.text.whole(newBlock(lines), Spacing, 2); len(places) == 1 {
 		return lineRange{places[0].first, places[0].last}, true
 	}
 	return lineRange{}, false
@@ -73,57 +74,51 @@ func (t *Text) nearest(b *block) *Near {
 	if len(b.filled) == 0 || t.Len() == 0 {
 		return nil
 	}
-	first, equal := t.bestWindow(b)
+	if len(b.filled) == 1 && t.lacks(b) {
+		return t.nearestLine(b)
+	}
+	first, last, equal := t.bestWindow(b)
 	if equal == 0 {
 		return t.nearestLine(b)
 	}
-	n := &Near{First: first + 1, Last: min(t.Len(), first+len(b.lines)), Equal: equal, Of: len(b.filled)}
+	n := &Near{First: first + 1, Last: last + 1, Equal: equal, Of: len(b.filled)}
 	t.compare(n, b)
 	return n
 }
 
-// bestWindow returns the start of the stretch of the text, as long as the block,
-// that has most of its lines. Rare lines weigh more than common ones.
-func (t *Text) bestWindow(b *block) (first, equal int) {
-	type hit struct {
-		line int
-		key  uint64
-	}
-	index := make(map[uint64]int, len(b.nkeys)) // key to the first old line that has it
-	for n, k := range b.nkeys {
-		if _, ok := index[k]; !ok {
-			index[k] = b.filled[n]
-		}
-	}
-	total := make(map[uint64]int, len(index))
+// bestWindow returns the stretch of the text, about as long as the block, that
+// has most of its lines. Rare lines weigh more than common ones.
+func (t *Text) bestWindow(b *block) (first, last, equal int) {
+	type hit struct{ line, id int32 }
+	ids := newKeyIndex(b.nkeys)
+	total := make([]int, len(ids.first)) // occurrences in the text
 	var hits []hit
 	for i, k := range t.lenient() {
-		if k == blankKey {
-			continue
-		}
-		if _, ok := index[k]; ok {
-			hits = append(hits, hit{i, k})
-			total[k]++
+		if id := ids.find(k); id >= 0 {
+			hits = append(hits, hit{int32(i), int32(id)})
+			total[id]++
 		}
 	}
 	if len(hits) == 0 {
-		return 0, 0
+		return 0, 0, 0
 	}
-	weight := func(k uint64) float64 { return 1 + 8/float64(total[k]) }
+	weight := make([]float64, len(total))
+	for id, n := range total {
+		weight[id] = 1 + 8/float64(max(1, n))
+	}
 	// Slide a window a little longer than the block over the hits.
-	size := len(b.lines) + max(2, len(b.lines)/4)
-	have := make(map[uint64]int, len(index))
+	size := int32(len(b.lines) + max(2, len(b.lines)/4))
+	have := make([]int, len(total))
 	var sum, best float64
-	lo := 0
-	bestLo, bestHi := 0, 0
+	lo, bestLo, bestHi := 0, 0, 0
 	for hi, h := range hits {
-		if have[h.key]++; have[h.key] == 1 {
-			sum += weight(h.key)
+		if have[h.id]++; have[h.id] == 1 {
+			sum += weight[h.id]
 		}
 		for hits[lo].line <= h.line-size {
-			k := hits[lo].key
-			if have[k]--; have[k] == 0 {
-				sum -= weight(k)
+			id := hits[lo].id
+			if have[id]--; have[id] == 0 {
+				sum -= weight[id]
 			}
 			lo++
 		}
@@ -132,18 +127,73 @@ func (t *Text) bestWindow(b *block) (first, equal int) {
 		}
 	}
 	// The block starts where most of the lines in the window say it does.
-	votes := map[int]float64{}
-	distinct := map[uint64]bool{}
-	at, most := 0, -1.0
-	for _, h := range hits[bestLo : bestHi+1] {
-		distinct[h.key] = true
-		s := h.line - index[h.key]
-		votes[s] += weight(h.key)
-		if votes[s] > most {
-			at, most = s, votes[s]
+	places := make([][]int, len(total)) // of the lines in the block
+	for n, k := range b.nkeys {
+		if id := ids.find(k); len(places[id]) < 8 {
+			places[id] = append(places[id], b.filled[n])
 		}
 	}
-	return max(0, min(at, hits[bestLo].line)), len(distinct)
+	votes := map[int]float64{}
+	distinct := map[int32]bool{}
+	for _, h := range hits[bestLo : bestHi+1] {
+		distinct[h.id] = true
+		for _, i := range places[h.id] {
+			votes[int(h.line)-i] += weight[h.id] / float64(len(places[h.id]))
+		}
+	}
+	at, most := 0, -1.0
+	for s, v := range votes {
+		if v > most+1e-9 || v > most-1e-9 && s < at {
+			at, most = s, v
+		}
+	}
+	first = max(0, at)
+	last = min(t.Len(), at+len(b.lines)) - 1
+	for _, h := range hits[bestLo : bestHi+1] {
+		if l := int(h.line); l > last && l < at+int(size) {
+			last = l
+		}
+	}
+	return first, max(first, last), len(distinct)
+}
+
+// A keyIndex numbers the distinct keys of a block. Most lines of a text are not
+// in the block, or are the same few, so that a small table answers for them.
+type keyIndex struct {
+	ids   map[uint64]int
+	first []int // the first place of every key in the list
+	cache [512]struct {
+		key uint64
+		id  int
+	}
+}
+
+func newKeyIndex(keys []uint64) *keyIndex {
+	x := &keyIndex{ids: make(map[uint64]int, len(keys))}
+	for n, k := range keys {
+		if _, ok := x.ids[k]; !ok {
+			x.ids[k] = len(x.first)
+			x.first = append(x.first, n)
+		}
+	}
+	for i := range x.cache {
+		x.cache[i].key = blankKey
+		x.cache[i].id = -1
+	}
+	return x
+}
+
+// find returns the number of a key, or -1.
+func (x *keyIndex) find(k uint64) int {
+	c := &x.cache[k>>8%512]
+	if c.key != k {
+		id, ok := x.ids[k]
+		if !ok {
+			id = -1
+		}
+		c.key, c.id = k, id
+	}
+	return c.id
 }
 
 // compare finds the first line of the nearest block that differs from old.
@@ -167,7 +217,11 @@ func (t *Text) compare(n *Near, b *block) {
 		}
 		if i < 0 {
 			at := min(next, len(have)-1)
+			for at < len(have)-1 && isBlank(have[at]) {
+				at++
+			}
 			n.Differs = n.First + at
+			n.want = b.lines[j]
 			n.Column = firstDifference(b.lines[j], have[at])
 			n.Reason = difference(b.lines[j], have[at])
 			if n.Reason == "" {
@@ -259,6 +313,7 @@ func (t *Text) nearestLine(b *block) *Near {
 	for i := 0; i+3 <= len(want); i++ {
 		set[tri(want, i)] = true
 	}
+	starts := t.index()
 	type scored struct {
 		line  int
 		score float64
@@ -266,7 +321,7 @@ func (t *Text) nearestLine(b *block) *Near {
 	var top [8]scored
 	read := 0
 	for i := 0; i < t.Len() && read < lineBudget; i++ {
-		line := t.s[t.starts[i]:t.starts[i+1]]
+		line := t.s[starts[i]:starts[i+1]]
 		if len(line) > 2000 {
 			line = line[:2000]
 		}
@@ -303,7 +358,7 @@ func (t *Text) nearestLine(b *block) *Near {
 		return t.part(b)
 	}
 	first := max(0, best-long)
-	n := &Near{First: first + 1, Last: min(t.Len(), first+len(b.lines)), Of: len(b.filled), Differs: best + 1}
+	n := &Near{First: first + 1, Last: min(t.Len(), first+len(b.lines)), Of: len(b.filled), Differs: best + 1, want: b.lines[long]}
 	have := t.Line(best)
 	n.Column = firstDifference(b.lines[long], have)
 	n.Reason = difference(b.lines[long], have)
@@ -319,6 +374,11 @@ func (t *Text) part(b *block) *Near {
 	if len(want) < 4 {
 		return nil
 	}
+	for _, w := range words(want) {
+		if !strings.Contains(t.s, w) && foldRunes(w) == w {
+			return nil
+		}
+	}
 	read := 0
 	for i := 0; i < t.Len() && read < lineBudget/4; i++ {
 		line := t.Line(i)
@@ -332,7 +392,7 @@ func (t *Text) part(b *block) *Near {
 
 // Describe shows the nearest block with line numbers and its first difference
 // from the lines that were looked for, in at most forty lines.
-func (t *Text) Describe(n *Near, want []string) string {
+func (t *Text) Describe(n *Near) string {
 	var b strings.Builder
 	where := fmt.Sprintf("lines %d-%d", n.First, n.Last)
 	if n.First == n.Last {
@@ -370,31 +430,14 @@ func (t *Text) Describe(n *Near, want []string) string {
 		fmt.Fprintf(&b, "%c %*d| %s\n", mark, width, i, text)
 		if col > 0 {
 			fmt.Fprintf(&b, "  %*s  %s^\n", width, "", strings.Repeat(" ", caret))
-			if w := t.counterpart(n, want, line); w != "" {
-				text, _ := window(w, firstDifference(line, w))
+			if n.want != "" {
+				text, _ := window(n.want, firstDifference(line, n.want))
 				fmt.Fprintf(&b, "  %*s  %s  (wanted)\n", width, "", text)
 			}
 		}
 	}
 	b.WriteString("→ is a tab, · a blank at the end. Copy the lines from the file as they are now.")
 	return b.String()
-}
-
-// counterpart returns the line that was looked for where the text has line.
-func (t *Text) counterpart(n *Near, want []string, line string) string {
-	best, like := "", 0.3
-	for _, w := range want[:min(len(want), 400)] {
-		if isBlank(w) || len(w) > 600 {
-			continue
-		}
-		if len(line) > 600 {
-			line = line[:600]
-		}
-		if s := wordSimilarity(words(w), words(line)); s > like {
-			best, like = w, s
-		}
-	}
-	return best
 }
 
 // window makes a line's blanks visible and cuts it to the part around a column.

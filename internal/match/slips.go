@@ -68,9 +68,8 @@ func (t *Text) slip(b *block, new []string, src []int) (*place, []Slip, []Span) 
 		return nil, nil, nil
 	}
 	c := t.wholeChange(&at, b.lines, new)
-	c.src = src
-	if src == nil {
-		c.src = alignLines(b.lines, new, false)
+	if c.src = src; src == nil {
+		c.align()
 	}
 	kept := map[int]bool{}
 	for _, i := range c.src {
@@ -118,19 +117,17 @@ func bestCandidates(keys, want []uint64) (best, second *candidate) {
 		return nil, nil
 	}
 	limit := int(slipShare * float64(m))
-	where := make(map[uint64][]int32, m)
-	for _, k := range want {
-		where[k] = nil
-	}
+	ids := newKeyIndex(want)
+	where := make([][]int32, len(ids.first))
 	for j, k := range keys {
-		if at, ok := where[k]; ok && len(at) <= slipVotes {
-			where[k] = append(at, int32(j))
+		if id := ids.find(k); id >= 0 && len(where[id]) <= slipVotes {
+			where[id] = append(where[id], int32(j))
 		}
 	}
 	votes := map[int]int{}
 	voters := 0
 	for i, k := range want {
-		at := where[k]
+		at := where[ids.find(k)]
 		if len(at) == 0 || len(at) > slipVotes {
 			continue
 		}
@@ -198,24 +195,29 @@ func similarity(a, b string) float64 {
 	return 1 - float64(editDistance(x, y))/float64(longer)
 }
 
+// editDistance counts insertions, deletions, replacements and swaps of
+// neighbours.
 func editDistance(a, b []rune) int {
 	if len(a) < len(b) {
 		a, b = b, a
 	}
-	row := make([]int, len(b)+1)
+	before, row, next := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j
 	}
 	for i, r := range a {
-		diag := row[0]
-		row[0] = i + 1
+		next[0] = i + 1
 		for j, s := range b {
-			cost := diag
+			cost := row[j]
 			if r != s {
-				cost = 1 + min(diag, row[j], row[j+1])
+				cost = 1 + min(row[j], row[j+1], next[j])
 			}
-			diag, row[j+1] = row[j+1], cost
+			if i > 0 && j > 0 && r == b[j-1] && a[i-1] == s {
+				cost = min(cost, before[j-1]+1)
+			}
+			next[j+1] = cost
 		}
+		before, row, next = row, next, before
 	}
 	return row[len(b)]
 }

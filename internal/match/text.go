@@ -9,7 +9,7 @@ import (
 // the keys by which lines compare. It is not safe for concurrent use.
 type Text struct {
 	s      string
-	starts []int // offset of every line, then len(s)
+	starts []int // see index
 	cr     bool  // CRLF occurs
 
 	lf          string // s with CRLF as LF, when cr
@@ -23,45 +23,52 @@ type Text struct {
 	memoStarts, sparseStarts []int
 }
 
-// NewText prepares a text. The cost is one pass over it; the rest is made on
-// demand, and memory stays linear in the text.
+// NewText prepares a text. Everything is made on demand, and memory stays linear
+// in the text.
 func NewText(s string) *Text {
-	t := &Text{s: s, cr: strings.Contains(s, "\r\n")}
-	t.starts = make([]int, 0, strings.Count(s, "\n")+2)
-	for pos := 0; pos < len(s); {
+	return &Text{s: s, cr: strings.Contains(s, "\r\n")}
+}
+
+// index returns the offset of every line, and the length of the text last.
+func (t *Text) index() []int {
+	if t.starts != nil {
+		return t.starts
+	}
+	t.starts = make([]int, 0, strings.Count(t.s, "\n")+2)
+	for pos := 0; pos < len(t.s); {
 		t.starts = append(t.starts, pos)
-		i := strings.IndexByte(s[pos:], '\n')
+		i := strings.IndexByte(t.s[pos:], '\n')
 		if i < 0 {
 			break
 		}
 		pos += i + 1
 	}
-	t.starts = append(t.starts, len(s))
-	return t
+	t.starts = append(t.starts, len(t.s))
+	return t.starts
 }
 
 // String returns the text as it was given.
 func (t *Text) String() string { return t.s }
 
 // Len returns the number of lines. A final line break does not start another line.
-func (t *Text) Len() int { return len(t.starts) - 1 }
+func (t *Text) Len() int { return len(t.index()) - 1 }
 
 // Line returns line i, counted from 0, without its line break.
 func (t *Text) Line(i int) string {
-	line, _ := cutEOL(t.s[t.starts[i]:t.starts[i+1]])
+	line, _ := cutEOL(t.s[t.index()[i]:t.index()[i+1]])
 	return line
 }
 
 // eol returns the line break of line i, empty for a last line without one.
 func (t *Text) eol(i int) string {
-	_, eol := cutEOL(t.s[t.starts[i]:t.starts[i+1]])
+	_, eol := cutEOL(t.s[t.index()[i]:t.index()[i+1]])
 	return eol
 }
 
 // lineAt returns the line that holds offset off. The end of the text belongs to
 // the last line.
 func (t *Text) lineAt(off int) int {
-	i := sort.SearchInts(t.starts, off+1) - 1
+	i := sort.SearchInts(t.index(), off+1) - 1
 	return max(0, min(i, t.Len()-1))
 }
 
@@ -120,15 +127,15 @@ func (t *Text) raw(offs []int) {
 		line := t.Line(k)
 		d := off - base
 		if d > len(line) { // just behind the last line break
-			offs[n] = t.starts[k+1]
+			offs[n] = t.index()[k+1]
 			continue
 		}
-		offs[n] = t.starts[k] + d
+		offs[n] = t.index()[k] + d
 	}
 }
 
 func (t *Text) normalLen(k int) int {
-	n := t.starts[k+1] - t.starts[k]
+	n := t.index()[k+1] - t.index()[k]
 	if t.eol(k) == "\r\n" {
 		n--
 	}
@@ -139,9 +146,10 @@ func (t *Text) normalLen(k int) int {
 // differ here differ at every level.
 func (t *Text) lenient() []uint64 {
 	if t.lenientKeys == nil {
+		starts := t.index()
 		t.lenientKeys = make([]uint64, t.Len())
 		for i := range t.lenientKeys {
-			t.lenientKeys[i] = lenientKey(t.s[t.starts[i]:t.starts[i+1]])
+			t.lenientKeys[i] = lenientKey(t.s[starts[i]:starts[i+1]])
 		}
 	}
 	return t.lenientKeys

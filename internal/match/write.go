@@ -3,6 +3,7 @@ package match
 import (
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
@@ -28,7 +29,6 @@ type change struct {
 	slips    bool
 
 	ind      *indenter
-	fileHas  bool // new has the text's indentation already
 	foldBack func(string) string
 	trim     bool // blanks at line ends are the model's own
 
@@ -40,7 +40,8 @@ type change struct {
 // An outLine is a line of the result: kept bytes of a piece, or new text.
 type outLine struct {
 	text string
-	keep int    // piece whose bytes stay, or -1
+	keep bool   // the bytes of piece at stay
+	at   int    // piece whose place it has, or -1
 	eol  string // empty: the ending in force
 }
 
@@ -48,7 +49,7 @@ type outLine struct {
 func (t *Text) wholeChange(p *place, old, new []string) *change {
 	c := &change{t: t, old: old, new: new, whole: true, level: p.level, slips: p.level == Slips}
 	for i := p.first; i <= p.last; i++ {
-		c.pieces = append(c.pieces, piece{t.Line(i), t.eol(i), t.starts[i]})
+		c.pieces = append(c.pieces, piece{t.Line(i), t.eol(i), t.index()[i]})
 	}
 	first := p.first
 	at := *p
@@ -67,7 +68,9 @@ func (t *Text) partChange(start, end int, old, new string) *change {
 	for pos := start; ; {
 		i := strings.IndexByte(t.s[pos:end], '\n')
 		if i < 0 {
-			c.pieces = append(c.pieces, piece{t.s[pos:end], "", pos})
+			// A break right behind the part belongs to its last line.
+			n := firstEOL(t.s[end:])
+			c.pieces = append(c.pieces, piece{t.s[pos:end], t.s[end : end+n], pos})
 			break
 		}
 		line, eol := cutEOL(t.s[pos : pos+i+1])
@@ -81,7 +84,7 @@ func (t *Text) partChange(start, end int, old, new string) *change {
 // spans writes the change.
 func (c *change) spans() []Span {
 	if c.src == nil {
-		c.src = alignLines(c.old, c.new, c.literal)
+		c.align()
 	}
 	if !c.literal {
 		c.learn()
@@ -89,6 +92,45 @@ func (c *change) spans() []Span {
 	c.merge()
 	c.endings()
 	return c.diff()
+}
+
+// align finds the lines that old and new share. If new has the text's own
+// indentation where old has not, old is taken as if it had, too.
+func (c *change) align() {
+	c.src = alignLines(c.old, c.new, c.literal)
+	if c.literal {
+		return
+	}
+	moved := false
+	mended := slices.Clone(c.old)
+	for i, o := range c.old {
+		if k := c.at(i); k >= 0 && !isBlank(o) {
+			in, have := indentOf(o), indentOf(c.pieces[k].line)
+			if in != have {
+				moved = true
+				mended[i] = have + o[len(in):]
+			}
+		}
+	}
+	if !moved {
+		return
+	}
+	src := alignLines(mended, c.new, false)
+	if c.equalLines(mended, src) > c.equalLines(c.old, c.src) {
+		c.old, c.src = mended, src
+	}
+}
+
+// equalLines counts the lines of new that are equal to their old line with
+// indentation and all.
+func (c *change) equalLines(old []string, src []int) int {
+	n := 0
+	for j, i := range src {
+		if i >= 0 && !isBlank(old[i]) && trimRight(c.new[j]) == trimRight(old[i]) {
+			n++
+		}
+	}
+	return n
 }
 
 // learn finds out how the model's text differs from the text in form.
@@ -100,26 +142,6 @@ func (c *change) learn() {
 		return "", false
 	}
 	c.ind = newIndenter(c.old, c.new, have, func() string { return c.t.indentStyle(c.t.lineAt(c.pieces[0].off)) })
-	if !c.ind.same {
-		// Where old has the indentation wrong, does new repeat that or not?
-		right, wrong := 0, 0
-		for j, i := range c.src {
-			if i < 0 || isBlank(c.old[i]) {
-				continue
-			}
-			h, ok := have(i)
-			if !ok || indentOf(c.old[i]) == indentOf(h) {
-				continue
-			}
-			switch indentOf(c.new[j]) {
-			case indentOf(h):
-				right++
-			case indentOf(c.old[i]):
-				wrong++
-			}
-		}
-		c.fileHas = right > wrong
-	}
 	theirs := map[rune]bool{} // typographic characters of the text's lines
 	var ours []rune           // and of old
 	decomposed := false
@@ -128,7 +150,7 @@ func (c *change) learn() {
 		if !ok || isBlank(o) != isBlank(h) {
 			continue
 		}
-		if strings.TrimRight(o, " \t") != o && strings.TrimRight(h, " \t") == h {
+		if trimRight(o) != o && trimRight(h) == h {
 			c.trim = true
 		}
 		decomposed = decomposed || !norm.NFC.IsNormalString(o) && norm.NFC.IsNormalString(h)
@@ -221,7 +243,7 @@ func (c *change) pieceFrom(i int) int {
 }
 
 func (c *change) keep(k int) {
-	c.out = append(c.out, outLine{c.pieces[k].line, k, c.pieces[k].eol})
+	c.out = append(c.out, outLine{c.pieces[k].line, true, k, c.pieces[k].eol})
 }
 
 // shared writes a line that old and new have in common.
@@ -232,15 +254,12 @@ func (c *change) shared(i, j, k int) {
 		return
 	}
 	body := line[len(indentOf(line)):]
-	in := indentOf(c.new[j])
-	if !c.fileHas {
-		in = c.ind.carry(in, i)
-	}
+	in := c.ind.carry(indentOf(c.new[j]), i)
 	if in+body == line {
 		c.keep(k)
 		return
 	}
-	c.out = append(c.out, outLine{in + body, -1, c.pieces[k].eol})
+	c.out = append(c.out, outLine{in + body, false, k, c.pieces[k].eol})
 }
 
 // hunk writes the change of old[i0:i1] to new[j0:j1], which covers the pieces
@@ -355,7 +374,7 @@ func (c *change) nearOld(j int) int {
 
 // add writes a new line that takes no line's place, near old line i.
 func (c *change) add(j, i int) {
-	c.out = append(c.out, outLine{c.own(c.new[j], i), -1, ""})
+	c.out = append(c.out, outLine{c.own(c.new[j], i), false, -1, ""})
 }
 
 // own returns a new line in the form of the place.
@@ -372,12 +391,9 @@ func (c *change) own(line string, i int) string {
 	in := indentOf(line)
 	body := c.foldBack(line[len(in):])
 	if c.trim {
-		body = strings.TrimRight(body, " \t")
+		body = trimRight(body)
 	}
-	if !c.fileHas {
-		in = c.ind.carry(in, i)
-	}
-	return in + body
+	return c.ind.carry(in, i) + body
 }
 
 // replace writes a new line in the place of piece k.
@@ -385,7 +401,7 @@ func (c *change) replace(p linePair, k int) {
 	have, eol := c.pieces[k].line, c.pieces[k].eol
 	o, n := c.old[p.i], c.new[p.j]
 	if c.literal {
-		c.out = append(c.out, outLine{n, -1, eol})
+		c.out = append(c.out, outLine{n, false, k, eol})
 		return
 	}
 	if !p.strong || isBlank(o) || isBlank(n) || isBlank(have) {
@@ -393,10 +409,10 @@ func (c *change) replace(p linePair, k int) {
 			c.gone(o, have)
 		}
 		text := c.own(n, p.i)
-		if !isBlank(n) && !c.fileHas && indentOf(n) == indentOf(o) && !isBlank(o) {
+		if !isBlank(n) && indentOf(n) == indentOf(o) && !isBlank(o) {
 			text = indentOf(have) + text[len(indentOf(text)):]
 		}
-		c.out = append(c.out, outLine{text, -1, eol})
+		c.out = append(c.out, outLine{text, false, k, eol})
 		return
 	}
 	oi, hi, ni := indentOf(o), indentOf(have), indentOf(n)
@@ -411,22 +427,22 @@ func (c *change) replace(p linePair, k int) {
 		}
 	}
 	in := hi
-	switch {
-	case c.fileHas:
-		in = ni
-	case ni != oi:
+	if ni != oi {
 		in = c.ind.carry(ni, p.i)
 	}
 	if c.trim {
 		nt = ""
 	}
-	c.out = append(c.out, outLine{in + c.foldBack(m.text) + nt, -1, eol})
+	c.out = append(c.out, outLine{in + c.foldBack(m.text) + nt, false, k, eol})
 }
 
 func cutBlanks(s string) (body, tail string) {
-	body = strings.TrimRight(s, " \t\r\v\f")
+	body = trimRight(s)
 	return body, s[len(body):]
 }
+
+// trimRight removes blanks of all kinds from the end of a line.
+func trimRight(s string) string { return strings.TrimRightFunc(s, unicode.IsSpace) }
 
 // endings gives every line of the result its line break.
 func (c *change) endings() {
@@ -441,11 +457,16 @@ func (c *change) endings() {
 	final := c.pieces[len(c.pieces)-1].eol
 	for k := range c.out {
 		o := &c.out[k]
-		if k == len(c.out)-1 && (final == "" || !c.whole) {
-			o.eol = final
+		if k == len(c.out)-1 && final == "" {
+			o.eol = "" // still in the middle of a line, or without a last break
 			break
 		}
-		if o.eol == "" {
+		switch {
+		case o.eol != "":
+		case o.at == len(c.pieces)-1:
+			// The break of this line lies behind the place, or is missing.
+			o.eol = c.t.eolNear(c.t.lineAt(c.pieces[o.at].off))
+		default:
 			o.eol = force
 		}
 		force = o.eol
@@ -467,8 +488,8 @@ func (c *change) diff() []Span {
 	var spans []Span
 	var pending strings.Builder
 	for _, o := range c.out {
-		if o.keep >= 0 {
-			p := c.pieces[o.keep]
+		if o.keep {
+			p := c.pieces[o.at]
 			spans = appendSpan(spans, c.t.s, pos, p.off, pending.String())
 			pending.Reset()
 			pos = p.off + len(p.line)
