@@ -128,7 +128,7 @@ func TestResolveLikeTheKernel(t *testing.T) {
 	require.ErrorIs(t, err, ErrLinks)
 	_, err = r.Resolve("top.txt/x")
 	require.ErrorIs(t, err, ErrNotDir)
-	require.ErrorContains(t, err, "top.txt")
+	require.EqualError(t, err, "top.txt: is a file, not a directory")
 	_, err = r.Resolve("top.txt/")
 	require.ErrorIs(t, err, ErrNotDir)
 
@@ -321,10 +321,9 @@ func TestRootDeletedAndRecreated(t *testing.T) {
 	write(t, filepath.Join(dir, "x"), "one")
 	r := newRoot(t, dir, nil)
 	require.NoError(t, os.RemoveAll(dir))
-	p := &Path{}
 	_, err := read(r, "x")
-	require.Error(t, err)
-	p, err = r.Resolve("x")
+	require.ErrorIs(t, err, ErrRootGone)
+	p, err := r.Resolve("x")
 	require.NoError(t, err)
 	_, err = r.Parent(p)
 	require.ErrorIs(t, err, ErrRootGone)
@@ -339,7 +338,7 @@ func TestRootDeletedAndRecreated(t *testing.T) {
 	require.NoError(t, os.RemoveAll(dir))
 	require.NoError(t, os.Symlink(elsewhere, dir))
 	_, err = read(r, "x")
-	require.Error(t, err)
+	require.ErrorIs(t, err, ErrOutside)
 }
 
 func TestSwapBetweenCheckAndUse(t *testing.T) {

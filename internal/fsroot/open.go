@@ -14,6 +14,9 @@ import (
 // [fs.ErrPermission] tell what happened.
 func (r *Root) Open(p *Path) (*os.File, fs.FileInfo, error) {
 	if !p.Exists && p.Inside {
+		if _, err := r.handle(p); err != nil { // the root itself may be what is missing
+			return nil, nil, err
+		}
 		return nil, nil, explain(p.Given, fs.ErrNotExist)
 	}
 	if p.Info != nil && !p.Info.IsDir() {

@@ -1,6 +1,7 @@
 package fsroot
 
 import (
+	"errors"
 	"io/fs"
 	"path"
 	"path/filepath"
@@ -90,6 +91,12 @@ func (r *Root) resolve(base, name string, follow bool) (*Path, error) {
 	}
 	w, err := walk(rootOf(full), full, follow)
 	if err != nil {
+		var at *PathError // names the part that is in the way
+		if errors.As(err, &at) {
+			if rel, ok := below(r.main.path, at.Path); ok {
+				at.Path = filepath.ToSlash(rel)
+			}
+		}
 		return nil, explain(name, err)
 	}
 	p := &Path{

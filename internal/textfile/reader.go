@@ -176,11 +176,6 @@ func (r *Reader) Read(ctx context.Context, p *fsroot.Path, q Query) (*View, erro
 		if err := v.large(s, q.Decode); err != nil {
 			return nil, err
 		}
-		if info.Size() <= hashedFile && v.Binary == nil {
-			if v.State.Hash, _, err = hashOpen(ctx, f); err != nil {
-				return nil, err
-			}
-		}
 	}
 	if v.Binary != nil {
 		return v, nil
@@ -191,6 +186,14 @@ func (r *Reader) Read(ctx context.Context, p *fsroot.Path, q Query) (*View, erro
 	}
 	x := r.takeIndex(p.Key(), v.State.Stat, start)
 	defer r.putIndex(p.Key(), x)
+	if v.State.Hash.IsZero() && info.Size() <= hashedFile {
+		if x.hash.IsZero() || time.Since(info.ModTime()) < racyTime {
+			if x.hash, _, err = hashOpen(ctx, f); err != nil {
+				return nil, err
+			}
+		}
+		v.State.Hash = x.hash
+	}
 	d := &display{
 		v: v, s: s, x: x, start: start, budget: scanBudget,
 		runes: cmp.Or(r.LineRunes, 2000), left: cmp.Or(r.MaxBytes, 50<<10), limit: cmp.Or(r.Limit, 2000),

@@ -14,6 +14,7 @@ const indexStep = 4096 // lines between two entries of an index
 // A lineIndex remembers where lines of one version of a file begin. It grows as far as the file was scanned.
 type lineIndex struct {
 	stat    Stat
+	hash    Hash    // of the whole file; zero when not known
 	entries []int64 // entries[i] is where line 1+i*indexStep begins
 	lines   int     // complete lines before upTo
 	upTo    int64   // how far lines were counted; at the beginning of a line

@@ -48,11 +48,11 @@ func (c *commit) stage(j *job) error {
 	switch {
 	case ch.Op == Create:
 		return c.stageTemp(j, dir, ch.Content, nil)
-	case ch.Op == Move && ch.Content == nil && !j.copied:
+	case !ch.writes() && !j.copied:
 		return nil
 	}
 	content := ch.Content
-	if content == nil {
+	if !ch.writes() {
 		content = j.before
 	}
 	why := mustStayInPlace(j.info)

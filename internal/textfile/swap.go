@@ -317,7 +317,7 @@ func (c *commit) swapMove(j *job) error {
 		}
 		c.undo = append(c.undo, func() string { return c.left(ch, c.w.Root.Move(ch.To, ch.Path)) })
 	}
-	if ch.Content == nil {
+	if !ch.writes() {
 		return nil
 	}
 	return c.swapUpdate(j, j.toDir, ch.To.Base())

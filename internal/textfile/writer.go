@@ -19,7 +19,7 @@ const (
 	Create Op = iota // a file that does not exist, with the directories above it
 	Update           // other content for an existing file
 	Delete           // an existing file or link; see [fsroot.Root.ResolveLink]
-	Move             // another name, and other content if Content is not nil
+	Move             // another name, and other content unless Content is nil
 )
 
 func (o Op) String() string { return [...]string{"create", "update", "delete", "move"}[o&3] }
@@ -29,13 +29,18 @@ type Change struct {
 	Op   Op
 	Path *fsroot.Path
 	To   *fsroot.Path // Move: the new name, which must not exist; one that differs only in case may be the same file
-	// Content is what the file will hold. The slice is not kept.
+	// Content is what the file will hold; for a Move nil keeps what it holds. The slice is not kept.
 	Content []byte
 	// Base is the hash of the content that the change was planned from; another content at the time of writing is [ErrStale].
 	// Zero means that any content will do.
 	Base Hash
 	// Executable creates the file with 0777 instead of 0666, less the umask.
 	Executable bool
+}
+
+// writes reports whether the file gets content from the Change.
+func (ch *Change) writes() bool {
+	return ch.Op == Create || ch.Op == Update || ch.Op == Move && ch.Content != nil
 }
 
 // A Result is what became of one Change.
@@ -70,7 +75,8 @@ type CommitError struct {
 
 func (e *CommitError) Error() string {
 	msg := e.Err.Error()
-	if !strings.Contains(msg, e.Path) {
+	var named *fsroot.PathError
+	if !errors.As(e.Err, &named) {
 		msg = e.Path + ": " + msg
 	}
 	if len(e.Left) == 0 {
@@ -206,7 +212,7 @@ func (c *commit) prepare(ch *Change) error {
 	if j.info, err = j.dir.Lstat(j.base); err != nil {
 		return err
 	}
-	if ch.Op != Update && j.info.Mode()&fs.ModeSymlink != 0 && (ch.Op == Delete || ch.Content == nil) {
+	if j.info.Mode()&fs.ModeSymlink != 0 && !ch.writes() {
 		if !ch.Base.IsZero() {
 			return fmt.Errorf("%w: it is a link now", ErrStale)
 		}
@@ -215,7 +221,7 @@ func (c *commit) prepare(ch *Change) error {
 	if err := fsroot.CheckRegular(ch.Path.Given, j.info.Mode()); err != nil {
 		return err
 	}
-	if ch.Op == Delete || ch.Content != nil {
+	if ch.Op == Delete || ch.writes() {
 		if j.info.Mode().Perm()&0o222 == 0 {
 			return fmt.Errorf("%w: its mode is %04o; if it may be changed, make it writable with chmod first", ErrReadOnly, j.info.Mode().Perm())
 		}
@@ -230,7 +236,7 @@ func (c *commit) prepare(ch *Change) error {
 		j.noop = true
 		return nil
 	}
-	if ch.Op != Delete && ch.Content != nil {
+	if ch.writes() {
 		if err := c.writable(j); err != nil {
 			return err
 		}
@@ -377,7 +383,7 @@ func (c *commit) finish() []Result {
 		if j.change.Op != Delete {
 			if info, err := dir.Lstat(j.target.Base()); err == nil {
 				r.State = State{Stat: StatOf(info), Hash: j.hash}
-				if j.change.Content != nil || j.change.Op <= Update {
+				if j.change.writes() {
 					r.State.Hash = Sum(j.change.Content)
 				}
 			}

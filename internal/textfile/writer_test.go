@@ -98,7 +98,7 @@ func TestCreateUpdateDeleteMove(t *testing.T) {
 
 // TestRollback lets a five-file change fail at every step that touches the disk.
 func TestRollback(t *testing.T) {
-	archive := "-- keep/a.txt --\nA\n-- keep/b.txt --\nB\n-- c.txt --\nC\n-- d.txt --\nD\n-- twin.txt --\nT\n"
+	archive := "-- keep/a.txt --\nA\n-- keep/b.txt --\nB\n-- c.txt --\nC\n-- d.txt --\nD\n-- twin.txt --\nT\n-- e.txt --\nEEEE\n"
 	changes := func(root *fsroot.Root) []Change {
 		return []Change{
 			{Op: Update, Path: resolve(t, root, "keep/a.txt"), Content: []byte("A2\n")},
@@ -106,6 +106,7 @@ func TestRollback(t *testing.T) {
 			{Op: Delete, Path: resolve(t, root, "keep/b.txt")},
 			{Op: Move, Path: resolve(t, root, "c.txt"), To: resolve(t, root, "moved/c.txt"), Content: []byte("C2\n")},
 			{Op: Update, Path: resolve(t, root, "twin.txt"), Content: []byte("a longer text\n")}, // hard-linked: written in place
+			{Op: Move, Path: resolve(t, root, "e.txt"), To: resolve(t, root, "moved/e.txt"), Content: []byte("E\n")},
 			{Op: Move, Path: resolve(t, root, "d.txt"), To: resolve(t, root, "moved/d.txt")},
 		}
 	}
@@ -113,6 +114,7 @@ func TestRollback(t *testing.T) {
 	for fail := 0; ; fail++ {
 		dir, root := tree(t, archive)
 		require.NoError(t, os.Link(filepath.Join(dir, "twin.txt"), filepath.Join(dir, "twin2.txt")))
+		require.NoError(t, os.Link(filepath.Join(dir, "e.txt"), filepath.Join(dir, "e2.txt")))
 		before := picture(t, dir)
 		n := 0
 		var failed string
@@ -171,6 +173,8 @@ func TestNothingBeforeCommitIsPossible(t *testing.T) {
 	dir, root := tree(t, "-- a --\nA\n-- file --\nx\n-- ro --\nr\n")
 	require.NoError(t, os.Chmod(filepath.Join(dir, "ro"), 0o444))
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "d"), 0o755))
+	_, err := commitOne(root, Change{Op: Create, Path: resolve(t, root, "a"), Content: []byte("other")})
+	require.EqualError(t, err, "a: file already exists with other content; read it, then edit it; nothing was changed")
 	before := picture(t, dir)
 	good := Change{Op: Create, Path: resolve(t, root, "x/y/z"), Content: []byte("z")}
 	update := func(name, content string) Change {
@@ -203,8 +207,22 @@ func TestNothingBeforeCommitIsPossible(t *testing.T) {
 		assert.Contains(t, err.Error(), "nothing was changed", tt.name)
 		assert.Equal(t, before, picture(t, dir), tt.name)
 	}
-	_, err := root.Resolve("file/x")
+	_, err = root.Resolve("file/x")
 	require.ErrorIs(t, err, fsroot.ErrNotDir)
+}
+
+func TestEmptyContent(t *testing.T) {
+	dir, root := tree(t, "-- f --\nx\n-- ro --\nr\n")
+	_, err := commitOne(root, Change{Op: Update, Path: resolve(t, root, "f")})
+	require.NoError(t, err)
+	got, err := os.ReadFile(filepath.Join(dir, "f"))
+	require.NoError(t, err)
+	assert.Empty(t, got)
+	require.NoError(t, os.Chmod(filepath.Join(dir, "ro"), 0o444))
+	_, err = commitOne(root, Change{Op: Update, Path: resolve(t, root, "ro")})
+	require.ErrorIs(t, err, ErrReadOnly)
+	_, err = commitOne(root, Change{Op: Move, Path: resolve(t, root, "ro"), To: resolve(t, root, "ro2")})
+	require.NoError(t, err, "moving does not write")
 }
 
 func TestNoOpTouchesNothing(t *testing.T) {
@@ -279,7 +297,7 @@ func TestModesAndLinksStay(t *testing.T) {
 
 func TestReaderNeverSeesHalfAFile(t *testing.T) {
 	dir, root := tree(t, "-- f --\n")
-	versions := [][]byte{bytes.Repeat([]byte("a"), 60_000), bytes.Repeat([]byte("b"), 40_000)}
+	versions := [][]byte{bytes.Repeat([]byte("a"), 20_000), bytes.Repeat([]byte("b"), 15_000)}
 	name := filepath.Join(dir, "f")
 	require.NoError(t, os.WriteFile(name, versions[0], 0o644))
 	var stop atomic.Bool
