@@ -60,10 +60,8 @@ func (t *Text) FindLines(e LineEdit) (*Plan, error) {
 		old = append(old, t.Line(i))
 	}
 	at := linear(Exact, e.First-1, len(old))
-	c := t.wholeChange(&at, old, lines)
-	c.literal = true
 	p := &Plan{}
-	p.add(c.spans(), at.first, at.last)
+	p.add(t.wholeChange(&at, old, lines).spans(), at.first, at.last)
 	return (&finder{text: t}).finish(p)
 }
 

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"runtime"
 	"sort"
 	"strings"
 	"sync"
@@ -34,7 +34,11 @@ type source struct {
 }
 
 var corpus = sync.OnceValue(func() []source {
-	root := filepath.Join(runtime.GOROOT(), "src")
+	goroot, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return nil
+	}
+	root := filepath.Join(strings.TrimSpace(string(goroot)), "src")
 	var names []string
 	for _, dir := range []string{"bufio", "bytes", "strings", "net/http", "net/url", "encoding/json", "encoding/xml", "go/parser", "go/ast", "go/types",
 		"text/template", "os", "os/exec", "io/fs", "regexp", "sort", "time", "strconv", "compress/flate", "archive/zip", "database/sql", "html", "mime/multipart", "testing"} {

@@ -25,8 +25,7 @@ type change struct {
 	src      []int // old line for every new line that it shares, or -1
 	literal  bool  // new lines go in as they are
 	whole    bool  // pieces are whole lines of the text
-	level    Level
-	slips    bool
+	slips    bool  // lines of the text may differ in words
 
 	ind      *indenter
 	foldBack func(string) string
@@ -47,7 +46,7 @@ type outLine struct {
 
 // wholeChange prepares a change of whole lines.
 func (t *Text) wholeChange(p *place, old, new []string) *change {
-	c := &change{t: t, old: old, new: new, whole: true, level: p.level, slips: p.level == Slips}
+	c := &change{t: t, old: old, new: new, whole: true, literal: p.level == Exact, slips: p.level == Slips}
 	for i := p.first; i <= p.last; i++ {
 		c.pieces = append(c.pieces, piece{t.Line(i), t.eol(i), t.index()[i]})
 	}

@@ -7,8 +7,8 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -26,13 +26,16 @@ type patchCase struct {
 	text   string
 	accept []string
 	refuse bool
-	loose  bool // blanks and quotes of the added lines are free
 }
 
 var corpus = sync.OnceValue(func() [][]string {
 	var out [][]string
+	root, err := exec.Command("go", "env", "GOROOT").Output()
+	if err != nil {
+		return nil
+	}
 	for _, dir := range []string{"bufio", "bytes", "strings", "net/http", "encoding/json", "go/parser", "go/types", "text/template", "os", "regexp", "time", "strconv", "archive/zip", "html", "testing"} {
-		names, _ := filepath.Glob(filepath.Join(runtime.GOROOT(), "src", dir, "*.go"))
+		names, _ := filepath.Glob(filepath.Join(strings.TrimSpace(string(root)), "src", dir, "*.go"))
 		for _, n := range names {
 			b, err := os.ReadFile(n)
 			if err != nil || len(b) > 120_000 || strings.Contains(string(b), "\r") {
@@ -213,12 +216,12 @@ var classes = map[string]func(g *gen) *patchCase{
 	"multi":    func(g *gen) *patchCase { return g.plain(2+g.r.IntN(3), same) },
 	"trailing": func(g *gen) *patchCase { return g.plain(1, func(l string) string { return l + " " }) },
 	"indent": func(g *gen) *patchCase {
-		c := g.plain(1, tabsTo([]string{"  ", "    ", "        "}[g.r.IntN(3)]))
-		if !strings.Contains(c.text, "\n  ") && !strings.Contains(c.text, "\n+  ") {
-			return nil
+		lines, edits := g.edits(1)
+		f := tabsTo([]string{"  ", "    ", "        "}[g.r.IntN(3)])
+		if !strings.Contains(join(edits[0].old()), "\t") {
+			return nil // the old lines are there as they are, so the new ones go in literally
 		}
-		c.refuse = false
-		return c
+		return &patchCase{file: join(lines), text: envelope(edits, f), accept: []string{join(apply(lines, edits))}}
 	},
 	"indent_shift": func(g *gen) *patchCase {
 		lines, edits := g.edits(1)
