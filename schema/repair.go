@@ -125,7 +125,7 @@ func (f *fixer) convert(r *rule, v *value) *value {
 				break
 			}
 			name := "integer"
-			if r.kinds&tNumber != 0 {
+			if !integral(v.text) || slices.ContainsFunc(r.all, func(c *rule) bool { return c.types&tNumber != 0 }) {
 				name = "number"
 			}
 			f.note(name, v, c)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 )
 
@@ -357,7 +358,12 @@ func (s *Schema) fill(v *value) *value {
 // refuse makes the error for input that is not valid. The issues are about v;
 // the example starts from best, the closest to a valid value that was reached.
 func (s *Schema) refuse(v, best *value, conflicts []Issue, reason error) error {
-	e := &Error{Issues: append(explain(s.root, v, s.track), conflicts...)}
+	e := &Error{Issues: explain(s.root, v, s.track)}
+	for _, c := range conflicts {
+		// A key that repeats another is there still, and so unknown as well.
+		e.Issues = slices.DeleteFunc(e.Issues, func(i Issue) bool { return i.Path == c.Path })
+	}
+	e.Issues = append(e.Issues, conflicts...)
 	if reason == errTooMuch {
 		return &Error{Err: errTooMuch}
 	}

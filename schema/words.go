@@ -47,11 +47,8 @@ func echo(v *value) string {
 }
 
 func plural(n int, noun string) string {
-	switch {
-	case n == 1:
+	if n == 1 {
 		return "1 " + noun
-	case strings.HasSuffix(noun, "y"):
-		return strconv.Itoa(n) + " " + noun[:len(noun)-1] + "ies"
 	}
 	return strconv.Itoa(n) + " " + noun + "s"
 }
