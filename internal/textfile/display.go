@@ -1,6 +1,7 @@
 package textfile
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -20,7 +21,8 @@ type display struct {
 
 const (
 	beyondLines = 10 // lines shown for an offset beyond the end
-	noLine      = int(^uint(0) >> 1)
+	noLine      = math.MaxInt
+	farAway     = math.MaxInt / 4 // more than any file has; keeps sums of what a model sends from overflowing
 )
 
 func (d *display) run(q Query) error {
@@ -35,7 +37,7 @@ func (d *display) run(q Query) error {
 	for i, r := range ranges {
 		skip := 0
 		if i == 0 {
-			skip = max(q.LineOffset, 0)
+			skip = min(max(q.LineOffset, 0), farAway)
 		}
 		if r.Offset < 0 {
 			err = d.tail(-r.Offset, r.Limit)
@@ -56,6 +58,7 @@ func (d *display) run(q Query) error {
 func (d *display) order(ranges []Range) ([]Range, error) {
 	var out, tails []Range
 	for _, r := range ranges {
+		r.Offset, r.Limit = max(min(r.Offset, farAway), -farAway), min(r.Limit, farAway)
 		if r.Offset == 0 {
 			r.Offset = 1
 		}

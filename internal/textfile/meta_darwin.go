@@ -38,4 +38,9 @@ func newLike(dir *fsroot.Dir, name string, src *os.File) (*os.File, error) {
 }
 
 // copyMeta gives f the owner and mode of the file that it is a clone of.
-func copyMeta(f, _ *os.File, info fs.FileInfo) error { return copyOwnerAndMode(f, info) }
+func copyMeta(f, _ *os.File, info fs.FileInfo) error {
+	if err := copyOwner(f, info); err != nil {
+		return err
+	}
+	return copyMode(f, info)
+}

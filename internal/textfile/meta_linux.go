@@ -25,15 +25,8 @@ func copyMeta(f, src *os.File, info fs.FileInfo) error {
 	if err != nil {
 		return keepError("its extended attributes", err)
 	}
-	now, err := f.Stat()
-	if err != nil {
+	if err := copyOwner(f, info); err != nil {
 		return err
-	}
-	w, h := StatOf(info), StatOf(now)
-	if h.uid != w.uid || h.gid != w.gid {
-		if err := f.Chown(int(w.uid), int(w.gid)); err != nil {
-			return keepError("its owner", err)
-		}
 	}
 	have, err := xattrs(f)
 	if err != nil {
@@ -54,7 +47,7 @@ func copyMeta(f, src *os.File, info fs.FileInfo) error {
 			}
 		}
 	}
-	return copyOwnerAndMode(f, info)
+	return copyMode(f, info)
 }
 
 func xattrs(f *os.File) (map[string][]byte, error) {

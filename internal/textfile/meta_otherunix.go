@@ -16,4 +16,9 @@ func newLike(*fsroot.Dir, string, *os.File) (*os.File, error) {
 	return nil, keepError("its access list", errors.ErrUnsupported)
 }
 
-func copyMeta(f, _ *os.File, info fs.FileInfo) error { return copyOwnerAndMode(f, info) }
+func copyMeta(f, _ *os.File, info fs.FileInfo) error {
+	if err := copyOwner(f, info); err != nil {
+		return err
+	}
+	return copyMode(f, info)
+}

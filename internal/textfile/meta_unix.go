@@ -29,21 +29,26 @@ func mustStayInPlace(info fs.FileInfo) string {
 	return ""
 }
 
-// copyOwnerAndMode gives f the owner and the permissions that info describes. The order matters: changing the owner clears
-// bits of the mode. Set-user-id and set-group-id are left out, as the kernel does when somebody writes to such a file.
-func copyOwnerAndMode(f *os.File, info fs.FileInfo) error {
-	want := StatOf(info)
+// copyOwner gives f the owner and group that info describes. It comes before the mode, of which it clears bits.
+func copyOwner(f *os.File, info fs.FileInfo) error {
 	now, err := f.Stat()
 	if err != nil {
 		return err
 	}
-	if have := StatOf(now); have.uid != want.uid || have.gid != want.gid {
-		if err := f.Chown(int(want.uid), int(want.gid)); err != nil {
-			return keepError("its owner", err)
-		}
+	have, want := StatOf(now), StatOf(info)
+	if have.uid == want.uid && have.gid == want.gid {
+		return nil
 	}
-	mode := info.Mode() & (fs.ModePerm | fs.ModeSticky)
-	if err := f.Chmod(mode); err != nil {
+	if err := f.Chown(int(want.uid), int(want.gid)); err != nil {
+		return keepError("its owner", err)
+	}
+	return nil
+}
+
+// copyMode gives f the permissions that info describes, without set-user-id and set-group-id, which the kernel takes away too
+// when an ordinary user writes to such a file.
+func copyMode(f *os.File, info fs.FileInfo) error {
+	if err := f.Chmod(info.Mode() & (fs.ModePerm | fs.ModeSticky)); err != nil {
 		return keepError("its mode", err)
 	}
 	return nil

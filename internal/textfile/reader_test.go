@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io/fs"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -94,6 +95,9 @@ func TestReadRanges(t *testing.T) {
 	v = view(t, r, "f", Query{Ranges: []Range{{10, 2}, {1, 2}, {11, 2}, {-1, 0}}})
 	assert.Equal(t, []string{"1 line 1", "2 line 2", "10 line 10", "11 line 11", "12 line 12", "42 line 42"}, numbered(v))
 	assert.Equal(t, []LineRange{{1, 2}, {10, 12}, {42, 42}}, v.Seen())
+
+	v = view(t, r, "f", Query{Ranges: []Range{{math.MaxInt - 1, 5}, {1, math.MaxInt}, {2, math.MaxInt}, {math.MinInt, 1}}})
+	assert.Len(t, v.Lines, 42)
 
 	v = view(t, r, "empty", Query{})
 	assert.Empty(t, v.Lines)
@@ -353,6 +357,8 @@ func FuzzRead(f *testing.F) {
 	f.Add([]byte("a\nb\r\nc"), 1, 2, 0)
 	f.Add([]byte("\xff\xfea\x00\n\x00"), -1, 0, 1)
 	f.Add([]byte("\xef\xbb\xbfx\r"), 5, 1, 3)
+	f.Add([]byte("a\nb\n"), math.MinInt, math.MaxInt, math.MaxInt)
+	f.Add([]byte("a\nb\n"), math.MaxInt, math.MinInt, math.MinInt)
 	dir := f.TempDir()
 	root, err := fsroot.Open(dir, nil)
 	require.NoError(f, err)

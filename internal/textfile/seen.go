@@ -2,6 +2,7 @@ package textfile
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 )
@@ -105,7 +106,7 @@ func shiftSeen(seen []LineRange, edits []lineEdit) []LineRange {
 		delta += e.count - (e.last - e.first + 1)
 		at = e.last + 1
 	}
-	keep(at, int(^uint(0)>>1)-max(delta, 0))
+	keep(at, math.MaxInt-max(delta, 0))
 	return mergeLines(out)
 }
 

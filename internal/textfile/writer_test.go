@@ -378,6 +378,23 @@ func TestMoveBetweenGrants(t *testing.T) {
 	}
 }
 
+// TestCaseOnlyMove is an ordinary move where case counts, and a rename of the file onto itself where it does not.
+func TestCaseOnlyMove(t *testing.T) {
+	dir, root := tree(t, "-- Readme.md --\nx\n-- other --\no\n")
+	_, err := (&Writer{Root: root}).Commit(context.Background(), []Change{
+		{Op: Move, Path: resolve(t, root, "Readme.md"), To: resolve(t, root, "README.md"), Content: []byte("y\n")},
+		{Op: Delete, Path: resolve(t, root, "other")},
+	})
+	require.NoError(t, err)
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	require.Len(t, entries, 1)
+	assert.Equal(t, "README.md", entries[0].Name())
+	got, err := os.ReadFile(filepath.Join(dir, "README.md"))
+	require.NoError(t, err)
+	assert.Equal(t, "y\n", string(got))
+}
+
 func TestTempNames(t *testing.T) {
 	now := time.Now()
 	for _, base := range []string{"a.go", ".env", strings.Repeat("ü", 120), strings.Repeat("x", 255), "a.b.c"} {
