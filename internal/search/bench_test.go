@@ -1,0 +1,323 @@
+package search
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/agenttool/tool/internal/search/ignore"
+)
+
+// corpora are the directories in SEARCH_CORPORA (a path list), by default the
+// sources of the Go distribution.
+func corpora(tb testing.TB) map[string]string {
+	list := filepath.SplitList(os.Getenv("SEARCH_CORPORA"))
+	if len(list) == 0 {
+		out, err := exec.Command("go", "env", "GOROOT").Output()
+		if err != nil {
+			tb.Skip("no GOROOT: ", err)
+		}
+		list = []string{filepath.Join(strings.TrimSpace(string(out)), "src")}
+	}
+	m := map[string]string{}
+	for _, dir := range list {
+		m[filepath.Base(dir)] = dir
+	}
+	return m
+}
+
+// benchCase is a pattern with the class that the ratio goals know.
+type benchCase struct {
+	name, class, expr string
+	fold              bool
+}
+
+var benchCases = []benchCase{
+	{"lit-none", "literal", `zqxjkvbnmwzq`, false},
+	{"lit-rare", "literal", `NewTextHandler`, false},
+	{"lit-mid", "literal", `context\.Context`, false},
+	{"lit-common", "common", `return`, false},
+	{"icase-rare", "fold", `deadlock`, true},
+	{"icase-common", "fold", `error`, true},
+	{"word", "word", `\bcontext\b`, false},
+	{"alternation", "alternation", `TODO|FIXME|XXX|HACK`, false},
+	{"five", "alternation", `json\.Marshal|xml\.Marshal|gob\.NewEncoder|asn1\.Marshal|yaml\.Marshal`, false},
+	{"icase-alternation", "foldalternation", `(password|secret|token)\s*[:=]`, true},
+	{"func-ctx", "regex", `func\s+\w+\(ctx`, false},
+	{"suffix", "regex", `\w+Handler\(`, false},
+	{"dotstar", "regex", `func.*error.*\{$`, false},
+	{"anchored", "anchored", `^func `, false},
+	{"method", "anchored", `^func \(\w+ \*?\w+\) \w+\(`, false},
+	{"class", "noliteral", `[a-z]{3}\d{4}`, false},
+	{"ipv4", "noliteral", `\b\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}\b`, false},
+	{"camel", "noliteral", `[A-Z][a-z]+[A-Z][a-z]+[0-9]`, false},
+	{"quoted", "noliteral", `"[^"]{60,}"`, false},
+	{"longword", "noliteral", `\w{40,}`, false},
+	{"trailing", "noliteral", `[ \t]+$`, false},
+	{"greek", "noliteral", `\p{Greek}`, false},
+	{"han", "noliteral", `\p{Han}{2,}`, false},
+}
+
+func (c benchCase) query() Query {
+	q := Query{Pattern: c.expr, Limit: -1, MaxPerFile: -1, LineWidth: -1}
+	if c.fold {
+		q.Case = 1
+	}
+	return q
+}
+
+func openRoot(tb testing.TB, dir string) *os.Root {
+	root, err := os.OpenRoot(dir)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { root.Close() })
+	return root
+}
+
+func BenchmarkList(b *testing.B) {
+	for name, dir := range corpora(b) {
+		b.Run(name, func(b *testing.B) {
+			e, root := New(Options{}), openRoot(b, dir)
+			b.ReportAllocs()
+			n := 0
+			for b.Loop() {
+				l, err := e.Files(b.Context(), root, Scope{})
+				require.NoError(b, err)
+				n = len(l.Paths)
+			}
+			perFile(b, n)
+		})
+	}
+}
+
+func BenchmarkListTop100(b *testing.B) {
+	for name, dir := range corpora(b) {
+		b.Run(name, func(b *testing.B) {
+			e, root := New(Options{}), openRoot(b, dir)
+			b.ReportAllocs()
+			n := 0
+			for b.Loop() {
+				r, err := e.Glob(b.Context(), root, GlobQuery{Pattern: "**"})
+				require.NoError(b, err)
+				n = r.Total
+			}
+			perFile(b, n)
+		})
+	}
+}
+
+// perFile reports what a benchmark did for each file.
+func perFile(b *testing.B, files int) {
+	b.ReportMetric(float64(files)*float64(b.N)/b.Elapsed().Seconds(), "files/s")
+	b.ReportMetric(float64(files), "files")
+}
+
+func benchGrep(b *testing.B, change func(*Query)) {
+	for name, dir := range corpora(b) {
+		for _, c := range benchCases {
+			b.Run(name+"/"+c.name, func(b *testing.B) {
+				e, root := New(Options{}), openRoot(b, dir)
+				q := c.query()
+				change(&q)
+				b.ReportAllocs()
+				var r *Result
+				for b.Loop() {
+					var err error
+					r, err = e.Grep(b.Context(), root, q)
+					require.NoError(b, err)
+				}
+				b.SetBytes(r.Stats.Bytes)
+				perFile(b, r.Stats.Files)
+				b.ReportMetric(float64(r.Matches), "lines")
+			})
+		}
+	}
+}
+
+func top100(q *Query) { q.Limit, q.MaxPerFile, q.LineWidth, q.TotalsWithin = 100, 0, 0, -1 }
+
+func BenchmarkGrep(b *testing.B)       { benchGrep(b, func(*Query) {}) }
+func BenchmarkGrepTop100(b *testing.B) { benchGrep(b, top100) }
+func BenchmarkGrepInclude(b *testing.B) {
+	benchGrep(b, func(q *Query) { q.Include = []string{"*.go"} })
+}
+
+func ripgrep(tb testing.TB) string {
+	rg, err := exec.LookPath("rg")
+	if err != nil {
+		tb.Skip("rg is not in PATH")
+	}
+	return rg
+}
+
+func (c benchCase) args(dir string) []string {
+	args := []string{"-n", "--no-heading", "--hidden", "-g", "!.git", "--no-messages"}
+	if c.fold {
+		args = append(args, "-i")
+	}
+	return append(args, "-e", c.expr, dir)
+}
+
+// runRipgrep reads the output to its end, as whoever spawns it must.
+func runRipgrep(rg string, args []string) (int, time.Duration, error) {
+	cmd := exec.Command(rg, args...)
+	var out bytes.Buffer
+	cmd.Stdout = &out
+	if err := cmd.Run(); err != nil && cmd.ProcessState == nil {
+		return 0, 0, err
+	}
+	return bytes.Count(out.Bytes(), newline), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime(), nil
+}
+
+func BenchmarkRipgrep(b *testing.B) {
+	rg := ripgrep(b)
+	for name, dir := range corpora(b) {
+		for _, c := range benchCases {
+			b.Run(name+"/"+c.name, func(b *testing.B) {
+				n := 0
+				for b.Loop() {
+					var err error
+					n, _, err = runRipgrep(rg, c.args(dir))
+					require.NoError(b, err)
+				}
+				b.ReportMetric(float64(n), "lines")
+			})
+		}
+	}
+}
+
+func BenchmarkIgnore(b *testing.B) {
+	r := ignore.Parse([]byte("node_modules/\ndist/\n*.log\n/coverage\n.env\n*.pyc\n__pycache__/\ntarget/\n*.class\nvendor/\n*.swp\n*~\n**/generated/*.go\npackages/*/lib\nnpm-debug.log*\n!keep.log\n"))
+	l := &ignore.Level{Repository: true, GitIgnore: r}
+	p := []byte("src/internal/search/ignore.go")
+	for b.Loop() {
+		l.Match(p, false)
+	}
+}
+
+// never is the column "must never exceed" of the goals, goal those for trees of
+// about 100 MB.
+var (
+	never = map[string]float64{"list": .5, "literal": .9, "common": .8, "fold": 1, "word": .9, "alternation": 1, "foldalternation": 1, "regex": .9, "anchored": .9, "noliteral": .8, "top-common": .4, "top": .95, "include": .8}
+	goal  = map[string]float64{"list": .3, "literal": .65, "common": .5, "fold": .7, "word": .6, "alternation": .75, "foldalternation": .8, "regex": .7, "anchored": .65, "noliteral": .6, "top-common": .2, "top": .7, "include": .4}
+)
+
+// TestSearchRatio compares with ripgrep in interleaved pairs. It is for release
+// figures: set SEARCH_RATIO to run it.
+func TestSearchRatio(t *testing.T) {
+	if os.Getenv("SEARCH_RATIO") == "" {
+		t.Skip("set SEARCH_RATIO=1 to compare with ripgrep")
+	}
+	rg := ripgrep(t)
+	for name, dir := range corpora(t) {
+		e, root := New(Options{}), openRoot(t, dir)
+		pair := func(label, class string, args []string, ours func() int) {
+			var wall, cpu, rgWall, ourWall []float64
+			for i := range 9 {
+				one := func() (float64, float64) {
+					begin, c := time.Now(), cpuTime()
+					ours()
+					return time.Since(begin).Seconds(), (cpuTime() - c).Seconds()
+				}
+				other := func() (float64, float64) {
+					begin := time.Now()
+					_, c, err := runRipgrep(rg, args)
+					require.NoError(t, err)
+					return time.Since(begin).Seconds(), c.Seconds()
+				}
+				var a, ac, b, bc float64
+				if i%2 == 0 {
+					a, ac = one()
+					b, bc = other()
+				} else {
+					b, bc = other()
+					a, ac = one()
+				}
+				wall, cpu = append(wall, a/b), append(cpu, ac/bc)
+				rgWall, ourWall = append(rgWall, b*1e3), append(ourWall, a*1e3)
+			}
+			for _, s := range [][]float64{wall, cpu, rgWall, ourWall} {
+				slices.Sort(s)
+			}
+			w := wall[len(wall)/2]
+			verdict := ""
+			if w > goal[class] {
+				verdict = fmt.Sprintf("  above the goal of %.2f", goal[class])
+			}
+			t.Logf("| %s | %s | %.2f | %.2f | %.0f | %.0f |%s", name, label, w, cpu[len(cpu)/2], rgWall[4], ourWall[4], verdict)
+			if w > never[class] {
+				t.Errorf("%s %s: ratio %.2f exceeds %.2f", name, label, w, never[class])
+			}
+		}
+		ctx := context.Background()
+		base := []string{"--hidden", "-g", "!.git", "--no-messages"}
+		pair("list", "list", append([]string{"--files"}, append(base, dir)...), func() int {
+			l, err := e.Files(ctx, root, Scope{})
+			require.NoError(t, err)
+			return len(l.Paths)
+		})
+		for _, c := range benchCases {
+			pair(c.name, c.class, c.args(dir), func() int {
+				r, err := e.Grep(ctx, root, c.query())
+				require.NoError(t, err)
+				return r.Matches
+			})
+		}
+		for _, c := range benchCases {
+			class := "top"
+			if c.class == "common" || c.name == "icase-common" {
+				class = "top-common"
+			}
+			pair(c.name+", newest 100", class, c.args(dir), func() int {
+				q := c.query()
+				top100(&q)
+				r, err := e.Grep(ctx, root, q)
+				require.NoError(t, err)
+				return len(r.Files)
+			})
+		}
+		c := benchCases[1]
+		pair(c.name+", *.go", "include", append([]string{"-g", "*.go"}, c.args(dir)...), func() int {
+			q := c.query()
+			q.Include = []string{"*.go"}
+			r, err := e.Grep(ctx, root, q)
+			require.NoError(t, err)
+			return r.Matches
+		})
+		runtime.GC()
+	}
+}
+
+// TestSameLinesAsRipgrep compares counts on the corpora; SEARCH_RATIO runs it.
+func TestSameLinesAsRipgrep(t *testing.T) {
+	if os.Getenv("SEARCH_RATIO") == "" {
+		t.Skip("set SEARCH_RATIO=1 to compare with ripgrep")
+	}
+	rg := ripgrep(t)
+	for _, dir := range corpora(t) {
+		e, root := New(Options{}), openRoot(t, dir)
+		for _, c := range benchCases {
+			args := append([]string{"--no-unicode", "--crlf"}, c.args(dir)...)
+			if strings.Contains(c.expr, `\p`) {
+				args = args[1:]
+			}
+			want, _, err := runRipgrep(rg, args)
+			require.NoError(t, err)
+			r, err := e.Grep(t.Context(), root, c.query())
+			require.NoError(t, err)
+			t.Logf("%s: %d lines, rg %d", c.name, r.Matches, want)
+			if r.Matches != want {
+				t.Errorf("%s: %d lines, rg has %d", c.name, r.Matches, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package pattern
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+)
+
+// A finder looks for one literal.
+type finder struct {
+	lit    literal
+	verify bool // a hit proves nothing, whatever the others do
+
+	i, j   int // the positions that are looked at first
+	pair   bool
+	b1, b2 byte
+	// For the scan of words: the byte eight times, and what makes both cases of
+	// a letter equal.
+	r1, r2, m1, m2 uint64
+}
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+func newFinder(l literal) finder {
+	f := finder{lit: l}
+	f.i, f.j = l.rarest()
+	f.b1, f.b2 = l.s[f.i], l.s[f.j]
+	f.pair = pairCost(l) < l.byteCost(f.i)
+	f.r1, f.r2 = uint64(f.b1)*ones, uint64(f.b2)*ones
+	if l.fold {
+		if isLetter(f.b1) {
+			f.m1 = 0x20 * ones
+		}
+		if isLetter(f.b2) {
+			f.m2 = 0x20 * ones
+		}
+	}
+	return f
+}
+
+// at reports whether the literal stands at text[p:].
+func (f *finder) at(text []byte, p int) bool {
+	n := len(f.lit.s)
+	if p < 0 || p+n > len(text) {
+		return false
+	}
+	t := text[p : p+n]
+	if !f.lit.fold {
+		return string(t) == f.lit.s
+	}
+	for i := range n {
+		a, b := t[i], f.lit.s[i]
+		if a != b && (a|0x20 != b || !isLetter(b)) {
+			return false
+		}
+	}
+	return true
+}
+
+// next returns where the literal stands first in text at or after from, or len(text).
+func (f *finder) next(text []byte, from int) int {
+	if f.pair {
+		return f.nextPair(text, from)
+	}
+	for p := from + f.i; p < len(text); p++ {
+		k := bytes.IndexByte(text[p:], f.b1)
+		if k < 0 {
+			break
+		}
+		p += k
+		start := p - f.i
+		if q := start + f.j; q < len(text) && (text[q] == f.b2 || f.m2 != 0) && f.at(text, start) {
+			return start
+		}
+	}
+	return len(text)
+}
+
+// nextPair compares two bytes of the literal at eight places at once.
+func (f *finder) nextPair(text []byte, from int) int {
+	last := max(f.i, f.j) + 8
+	p := from
+	if p+last <= len(text) {
+		t1, t2 := text[f.i:], text[f.j:]
+		end := len(text) - last
+		for ; p <= end; p += 8 {
+			x := (binary.LittleEndian.Uint64(t1[p:]) | f.m1) ^ f.r1 | (binary.LittleEndian.Uint64(t2[p:]) | f.m2) ^ f.r2
+			// Zero bytes of x become high bits; a false one may follow a true one.
+			for z := (x - ones) &^ x & highs; z != 0; z &= z - 1 {
+				if q := p + bits.TrailingZeros64(z)/8; f.at(text, q) {
+					return q
+				}
+			}
+		}
+	}
+	for ; p+len(f.lit.s) <= len(text); p++ {
+		if f.at(text, p) {
+			return p
+		}
+	}
+	return len(text)
+}

@@ -1,0 +1,129 @@
+package pattern
+
+import (
+	"bytes"
+	"sync/atomic"
+
+	"github.com/agenttool/tool/internal/search/lazydfa"
+)
+
+// keepTable is the largest table that is kept for the next search.
+const keepTable = 512 << 10
+
+// A Matcher finds lines. It belongs to one goroutine at a time.
+type Matcher struct {
+	p      *Pattern
+	dfa    *lazydfa.DFA
+	next   []int
+	read   int // bytes searched by literals
+	failed int // lines that had a literal and did not match
+	noLits bool
+}
+
+// Matcher returns a matcher, perhaps one that was released before and whose
+// tables are warm. Once stop is set searches end early and miss matches.
+func (p *Pattern) Matcher(stop *atomic.Bool) *Matcher {
+	p.mu.Lock()
+	var m *Matcher
+	if n := len(p.idle); n > 0 {
+		m = p.idle[n-1]
+		p.idle = p.idle[:n-1]
+	}
+	p.mu.Unlock()
+	if m == nil {
+		return &Matcher{p: p, dfa: p.prog.New(stop), next: make([]int, len(p.find))}
+	}
+	m.dfa.Use(stop)
+	return m
+}
+
+// Release gives the matcher back to its pattern. It must not be used afterwards.
+func (m *Matcher) Release() {
+	m.dfa.Use(nil)
+	if m.dfa.Size() > keepTable {
+		return
+	}
+	m.read, m.failed, m.noLits = 0, 0, false
+	m.p.mu.Lock()
+	if len(m.p.idle) < 8 {
+		m.p.idle = append(m.p.idle, m)
+	}
+	m.p.mu.Unlock()
+}
+
+// Lines appends to at one position for each matching line of text, in order: a
+// place in the line at or behind a match, or the line feed that ends the line. The
+// text begins at the start of a line and is at most lazydfa.MaxText bytes long.
+// It is not for patterns with Multiline set.
+func (m *Matcher) Lines(text []byte, at []int32) []int32 {
+	if m.p.find == nil || m.noLits {
+		return m.dfa.Lines(text, at)
+	}
+	find := m.p.find
+	for i := range m.next {
+		m.next[i] = -1
+	}
+	pos := 0
+	for pos < len(text) {
+		best, who := len(text), -1
+		for i := range find {
+			if m.next[i] < pos {
+				m.next[i] = find[i].next(text, pos)
+			}
+			if m.next[i] < best {
+				best, who = m.next[i], i
+			}
+		}
+		if who < 0 {
+			break
+		}
+		end := len(text)
+		if nl := bytes.IndexByte(text[best:], '\n'); nl >= 0 {
+			end = best + nl
+		}
+		if m.p.exact && !find[who].verify {
+			at = append(at, int32(best+len(find[who].lit.s)-1))
+		} else {
+			begin := pos + bytes.LastIndexByte(text[pos:best], '\n') + 1
+			if p := m.dfa.Find(text[begin:end]); p >= 0 {
+				at = append(at, int32(begin+p))
+			} else if m.failed++; m.failed*200 > m.read+pos && m.failed > 64 {
+				m.noLits = true // the literals do not tell lines apart
+				base := end + 1
+				if base < len(text) {
+					n := len(at)
+					at = m.dfa.Lines(text[base:], at)
+					for i := n; i < len(at); i++ {
+						at[i] += int32(base)
+					}
+				}
+				return at
+			}
+		}
+		pos = end + 1
+	}
+	m.read += len(text)
+	return at
+}
+
+// Stream searches one line that arrives in pieces, by the automaton. The
+// matcher must not be used for anything else meanwhile.
+func (m *Matcher) Stream() *lazydfa.Stream { return m.dfa.Stream() }
+
+// Find returns the end of the match in text that ends first, or -1. The text is
+// one line, or with Multiline a whole text.
+func (m *Matcher) Find(text []byte) int {
+	if m.p.find != nil {
+		found := false
+		for i := range m.p.find {
+			if m.p.find[i].next(text, 0) < len(text) {
+				found = true
+				break
+			}
+		}
+		if !found {
+			return -1
+		}
+	}
+	return m.dfa.Find(text)
+}

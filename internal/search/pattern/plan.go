@@ -1,0 +1,113 @@
+package pattern
+
+import (
+	"regexp/syntax"
+	"strings"
+)
+
+// Costs in nanoseconds, measured once; they only have to be roughly right.
+const (
+	costIndexByte = 0.06 // per byte read by bytes.IndexByte
+	costStop      = 13.0 // each time that stops at a byte
+	costPair      = 0.21 // per byte of the scan for two bytes at once
+	costAutomaton = 0.45 // per byte of lazydfa with four streams
+	costHit       = 60.0 // each line found by an exact literal
+	costVerify    = 120.0
+)
+
+func freq(b byte) float64 { return float64(frequency[b]) / 65536 }
+
+// chance estimates how often the byte of a literal occurs, in either case if
+// that does not matter.
+func (l literal) chance(i int) float64 {
+	f := freq(l.s[i])
+	if l.fold && isLetter(l.s[i]) {
+		f += freq(l.s[i] &^ 0x20)
+	}
+	return f
+}
+
+func isLetter(b byte) bool { return 'a' <= b|0x20 && b|0x20 <= 'z' }
+
+// rarest returns the positions of the two rarest bytes of the literal.
+func (l literal) rarest() (i, j int) {
+	j = -1
+	for k := range len(l.s) {
+		switch {
+		case l.chance(k) < l.chance(i):
+			i, j = k, i
+		case k != i && (j < 0 || l.chance(k) < l.chance(j)):
+			j = k
+		}
+	}
+	if j < 0 {
+		j = i
+	}
+	return i, j
+}
+
+// cost estimates what looking for a set costs per byte of text. Letters follow
+// each other by habit, so literals are far more frequent than the product of
+// their bytes.
+func cost(set []literal) float64 {
+	if !usable(set) {
+		return 1e9
+	}
+	sum := 0.0
+	for _, l := range set {
+		i, j := l.rarest()
+		rate := l.chance(i)
+		if i != j {
+			rate *= l.chance(j)
+			for k := 2; k < min(len(l.s), 6); k++ {
+				rate *= 0.3
+			}
+		}
+		sum += min(l.byteCost(i), pairCost(l)) + rate*costVerify
+	}
+	return sum
+}
+
+func (l literal) byteCost(i int) float64 {
+	if l.fold && isLetter(l.s[i]) {
+		return 1e6 // two bytes to look for
+	}
+	return costIndexByte + costStop*freq(l.s[i])
+}
+
+func pairCost(l literal) float64 {
+	if len(l.s) < 2 {
+		return 1e6
+	}
+	return costPair
+}
+
+// plan decides how lines are found.
+func (p *Pattern) plan(re *syntax.Regexp) {
+	f := analyse(re, p.Multiline)
+	set := f.best()
+	if set == nil || cost(set) > costAutomaton {
+		return
+	}
+	p.exact = f.exact != nil && f.sure && !p.Multiline
+	var extra []literal
+	for _, l := range set {
+		p.find = append(p.find, newFinder(l))
+		if !l.fold {
+			continue
+		}
+		// Two letters beyond ASCII are another case of k and s. Each is looked for on
+		// its own, which costs next to nothing.
+		if strings.Contains(l.s, "k") {
+			extra = union(extra, []literal{{s: "\u212a"}})
+		}
+		if strings.Contains(l.s, "s") {
+			extra = union(extra, []literal{{s: "\u017f"}})
+		}
+	}
+	for _, l := range extra {
+		fd := newFinder(l)
+		fd.verify = true
+		p.find = append(p.find, fd)
+	}
+}

@@ -1,0 +1,4 @@
+package search
+
+// globSeparator separates directories beside the slash.
+const globSeparator byte = '\\'
