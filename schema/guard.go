@@ -178,7 +178,7 @@ func patternSize(re *syntax.Regexp) int {
 		n += patternSize(sub)
 	}
 	if re.Op == syntax.OpRepeat {
-		n *= max(re.Min, re.Max, 1)
+		n = (n-1)*max(re.Min, re.Max, 1) + 1
 	}
 	return min(n, maxPatternsSize+1)
 }

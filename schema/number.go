@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"cmp"
 	"math/big"
 	"strconv"
 	"strings"
@@ -58,7 +59,7 @@ func (d decimal) cmp(e decimal) int {
 	}
 	s, t := sign(d), sign(e)
 	if s != t || s == 0 {
-		return s - t
+		return cmp.Compare(s, t)
 	}
 	if m, n := len(d.digits)+d.exp, len(e.digits)+e.exp; m != n {
 		if m < n {

@@ -284,9 +284,10 @@ func (b *builder) object(n *node, r, left *rule, s *shape) {
 	}
 	if s != nil && s.form == structure {
 		// A key that is not declared could still fill a field, as encoding/json
-		// does not mind case.
+		// does not mind case, or be an alias of one that is declared.
 		for _, f := range s.list {
 			n.clash = append(n.clash, f.name)
+			n.clash = append(n.clash, f.aliases...)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"encoding/json"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -180,4 +181,23 @@ func TestUnknownKey(t *testing.T) {
 	// A key that is there already was not meant.
 	lines := issuesOf(t, s.Validate([]byte(`{"newString":"a","new_str":"b","oldString":"c"}`)))
 	assert.Contains(t, lines[0], `did you mean "newString"?`)
+}
+
+// TestAliasInOpenObject: where any key is allowed, an alias still is one.
+func TestAliasInOpenObject(t *testing.T) {
+	type in struct {
+		Path string `json:"path" alias:"file_path"`
+	}
+	s, err := Bind(json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`), reflect.TypeFor[in]())
+	require.NoError(t, err)
+	require.NotNil(t, s.program)
+	var v in
+	_, err = s.Decode([]byte(`{"file_path":"a","other":1}`), &v, nil)
+	require.NoError(t, err)
+	assert.Equal(t, in{"a"}, v)
+	out, _, err := s.Prepare([]byte(`{"file_path":"a","other":1}`), nil)
+	require.NoError(t, err)
+	assert.Equal(t, `{"path":"a","other":1}`, string(out))
+	_, err = s.Decode([]byte(`{"file_path":"a","path":"b"}`), &v, nil)
+	require.ErrorIs(t, err, ErrInvalid)
 }
