@@ -1,0 +1,8 @@
+//go:build !linux
+
+package proc
+
+import "os"
+
+// readsInput is not known here.
+func (g *group) readsInput(*os.File) bool { return false }
