@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -131,10 +132,31 @@ func cases(class string, seed uint64, n int) []*editCase {
 	var out []*editCase
 	for tries := 0; len(out) < n && tries < 60*n; tries++ {
 		if c := classes[class](g); c != nil {
+			if tries%3 == 2 {
+				c.toBlanks([]string{"  ", "    "}[g.r.IntN(2)])
+			}
 			out = append(out, c)
 		}
 	}
 	return out
+}
+
+// toBlanks indents all texts of a case by blanks, as most languages do, unless
+// blanks for tabs are what it is about.
+func (c *editCase) toBlanks(unit string) {
+	if strings.Contains(c.old+c.new, "\n  ") || strings.HasPrefix(c.old, " ") || strings.Contains(c.old+c.new, "\\t") || strings.Contains(c.old, "1\t") || c.all {
+		return
+	}
+	f := tabsTo(unit)
+	convert := func(s string) string { return strings.Join(mapLines(strings.Split(s, "\n"), f), "\n") }
+	file, old := convert(c.file), convert(c.old)
+	if strings.Count(file, old) != strings.Count(c.file, c.old) {
+		return
+	}
+	c.file, c.old, c.new = file, old, convert(c.new)
+	for i := range c.accept {
+		c.accept[i] = convert(c.accept[i])
+	}
 }
 
 func measure(tb testing.TB, seed uint64, n int) (map[string]score, score) {
@@ -189,6 +211,35 @@ func TestAccuracy(t *testing.T) {
 	for _, class := range neverSevere {
 		assert.Zero(t, by[class].severes, class)
 	}
+}
+
+// BenchmarkSpeed reports the median time of all cases as a multiple of the
+// median time of an exact, unique replacement.
+func BenchmarkSpeed(b *testing.B) {
+	testdataNeeded(b)
+	var all []*editCase
+	for _, class := range slices.Sorted(maps.Keys(classes)) {
+		all = append(all, cases(class, 90210, 20)...)
+	}
+	median := func(f func(c *editCase)) time.Duration {
+		times := make([]time.Duration, len(all))
+		for i, c := range all {
+			times[i] = best(3, func() { f(c) })
+		}
+		slices.Sort(times)
+		return times[len(times)/2]
+	}
+	var ours, exact time.Duration
+	for b.Loop() {
+		ours = median(func(c *editCase) { _, _ = c.run() })
+		exact = median(func(c *editCase) {
+			if strings.Count(c.file, c.old) == 1 {
+				sink += len(strings.Replace(c.file, c.old, c.new, 1))
+			}
+		})
+	}
+	b.ReportMetric(float64(ours)/float64(exact), "x_exact")
+	b.ReportMetric(float64(ours.Microseconds()), "µs_median")
 }
 
 // BenchmarkAccuracy measures all classes on a fresh seed each and reports the

@@ -6,8 +6,12 @@ import (
 	"strings"
 )
 
-func init() {
-	reg := func(name string, f func(g *gen) *editCase) { classes[name] = f }
+// classes make the cases of one class each; nil means try again.
+var classes = makeClasses()
+
+func makeClasses() map[string]func(g *gen) *editCase {
+	out := map[string]func(g *gen) *editCase{}
+	reg := func(name string, f func(g *gen) *editCase) { out[name] = f }
 
 	reg("exact", func(g *gen) *editCase { return g.open(g.edit(shape{}).plain("exact")) })
 
@@ -876,6 +880,7 @@ func init() {
 		}
 		return c
 	})
+	return out
 }
 
 func (g *gen) open2(c *editCase) *editCase {

@@ -112,13 +112,9 @@ func (f *finder) exact(v *variant) (*Plan, error) {
 		step = len(v.old)
 	}
 	var offs []int
-	for pos := 0; pos <= len(hay)-len(v.old); {
-		i := strings.Index(hay[pos:], v.old)
-		if i < 0 {
-			break
-		}
-		offs = append(offs, pos+i)
-		pos += i + step
+	seek := newSeeker(hay, v.old)
+	for pos := seek.next(0); pos >= 0; pos = seek.next(pos + step) {
+		offs = append(offs, pos)
 		if !f.all() && len(offs) > listMax {
 			break
 		}
@@ -278,7 +274,7 @@ func (f *finder) ellipsis(v *variant) (*Plan, error) {
 	p := &Plan{Level: Ellipsis, Repaired: v.repaired}
 	end := -1
 	for i, part := range oldParts {
-		part, next := trimBlank(part), trimBlank(newParts[i])
+		part, next := trimBlank(part, newParts[i])
 		if len(part) == 0 {
 			if len(next) > 0 {
 				return nil, refuseEllipsis("newString adds lines beside an ellipsis, where oldString has none to find the place by")
@@ -313,14 +309,21 @@ func (t *Text) stretch(b *block) []place {
 	return nil
 }
 
-func trimBlank(lines []string) []string {
-	for len(lines) > 0 && isBlank(lines[0]) {
-		lines = lines[1:]
+// trimBlank removes blank ends of old, and as many from new as it has.
+func trimBlank(old, new []string) (o, n []string) {
+	for len(old) > 0 && isBlank(old[0]) {
+		old = old[1:]
+		if len(new) > 0 && isBlank(new[0]) {
+			new = new[1:]
+		}
 	}
-	for len(lines) > 0 && isBlank(lines[len(lines)-1]) {
-		lines = lines[:len(lines)-1]
+	for len(old) > 0 && isBlank(old[len(old)-1]) {
+		old = old[:len(old)-1]
+		if len(new) > 0 && isBlank(new[len(new)-1]) {
+			new = new[:len(new)-1]
+		}
 	}
-	return lines
+	return old, new
 }
 
 // stretches cuts lines at ellipsis lines and returns the parts and the ellipses.

@@ -206,57 +206,60 @@ func allIndented(lines []string) bool {
 	return true
 }
 
-// change makes the new lines of a truth.
+// change makes the new lines of a truth: one change, or up to three.
 func (g *gen) change(t *truth, sh shape) {
 	n := len(t.old)
-	k := g.r.IntN(n)
-	for blank(t.old[k]) {
-		k = g.r.IntN(n)
+	kinds := map[int]int{} // what happens to a line
+	changes := 1
+	if !sh.oneLine && n > 6 && g.r.IntN(3) == 0 {
+		changes = 2 + g.r.IntN(2)
 	}
-	keep := func(i int) {
-		t.new = append(t.new, t.old[i])
-		t.src = append(t.src, i)
+	for range changes {
+		k := g.r.IntN(n)
+		for blank(t.old[k]) {
+			k = g.r.IntN(n)
+		}
+		if kinds[k] = 1 + g.r.IntN(6); sh.oneLine || kinds[k] == 6 && len(identifiers(t.old[k])) == 0 {
+			kinds[k] = 1 // a line without words is not wrapped
+		}
 	}
 	add := func(l string) {
 		t.new = append(t.new, l)
 		t.src = append(t.src, -1)
 	}
-	in := lead(t.old[k])
-	kind := g.r.IntN(6)
-	if sh.oneLine {
-		kind = 0
+	keep := func(i int, deeper string) {
+		t.new = append(t.new, deeper+t.old[i])
+		t.src = append(t.src, i)
 	}
-	for i := range t.old {
-		if i != k {
-			if kind == 4 && i == k+1 && n > 3 && !blank(t.old[i]) {
-				continue // kind 4 took this line, too
-			}
-			keep(i)
-			continue
-		}
-		switch kind {
-		case 0, 1: // a line changes
-			add(g.renameIn(t.old[k]))
-		case 2: // lines come in behind
-			keep(k)
-			if strings.HasSuffix(t.old[k], "{") || strings.HasSuffix(t.old[k], "(") {
+	for i := 0; i < n; i++ {
+		in := lead(t.old[i])
+		switch kinds[i] {
+		case 0:
+			keep(i, "")
+		case 1, 2: // a line changes
+			add(g.renameIn(t.old[i]))
+		case 3: // lines come in behind
+			keep(i, "")
+			if strings.HasSuffix(t.old[i], "{") || strings.HasSuffix(t.old[i], "(") {
 				in += "\t"
 			}
 			for range 1 + g.r.IntN(3) {
 				add(in + g.pick(nouns) + " := " + g.pick(nouns) + fmt.Sprintf("(%d)", g.r.IntN(100)))
 			}
-		case 3: // a line goes
+		case 4: // a line goes
 			if n == 1 {
-				add(g.renameIn(t.old[k]))
+				add(g.renameIn(t.old[i]))
 			}
-		case 4: // two lines become three
+		case 5: // two lines become three
 			add(in + "if " + g.pick(nouns) + " > " + fmt.Sprint(g.r.IntN(100)) + " {")
 			add(in + "\treturn " + g.pick(nouns))
 			add(in + "}")
-		case 5: // a line is wrapped
+			if n > 3 && i+1 < n && kinds[i+1] == 0 && !blank(t.old[i+1]) {
+				i++
+			}
+		case 6: // a line is wrapped
 			add(in + "if " + g.pick(nouns) + "Enabled {")
-			t.new = append(t.new, "\t"+t.old[k])
-			t.src = append(t.src, k)
+			keep(i, "\t")
 			add(in + "}")
 		}
 	}
@@ -352,9 +355,6 @@ func swapLetters(g *gen, s string) string {
 	}
 	return s[:i] + string(s[i]) + s[i:]
 }
-
-// classes make the cases of one class each; nil means try again.
-var classes = map[string]func(g *gen) *editCase{}
 
 func testdataNeeded(tb testing.TB) {
 	if len(corpus()) < 50 {

@@ -8,6 +8,7 @@ import "strings"
 type indenter struct {
 	known    []indentPair
 	same     bool // the old text had the indentation right everywhere
+	uneven   bool // no rule leads from the old indentation to the text's
 	fileUnit string
 	oldUnit  int // columns per step where the old text uses blanks
 }
@@ -50,7 +51,20 @@ func newIndenter(old, new []string, have func(i int) (string, bool), style func(
 		ind.fileUnit = style()
 	}
 	ind.oldUnit = blankUnit(old, new)
+	if _, _, ok := ind.shift(); !ok && !ind.converts() {
+		ind.uneven = true
+		ind.oldUnit = len(ind.fileUnit)
+		if ind.fileUnit == "\t" || ind.fileUnit == "" {
+			ind.oldUnit = 4
+		}
+	}
 	return ind
+}
+
+// converts reports whether one kind of steps was written for another.
+func (ind *indenter) converts() bool {
+	_, ok := ind.convert("")
+	return ok
 }
 
 // foreign reports whether the new lines are indented by other means than the
@@ -123,12 +137,33 @@ func (ind *indenter) carry(s string, i int) string {
 	if have, ok := ind.seen(s, i); ok {
 		return have
 	}
+	if ind.oldUnit > 0 && strings.HasPrefix(ind.fileUnit, " ") && len(ind.fileUnit) != ind.oldUnit {
+		if have, ok := ind.convertBy(s, ind.fileUnit, ind.oldUnit); ok {
+			return have
+		}
+	}
 	if have, ok := ind.prefix(s); ok {
 		return have
 	}
 	if have, ok := ind.convert(s); ok {
 		return have
 	}
+	return ind.snap(ind.relative(s, i))
+}
+
+// carryFrom is like carry for a line that takes the place of old line i, or is
+// that line, indented anew.
+func (ind *indenter) carryFrom(s string, i int, old, have string) string {
+	if ind.uneven {
+		if rest, ok := strings.CutPrefix(s, old); ok {
+			return have + ind.translate(rest)
+		}
+	}
+	return ind.carry(s, i)
+}
+
+// relative works from the matched line whose indentation is nearest to s.
+func (ind *indenter) relative(s string, i int) string {
 	var best indentPair
 	found := false
 	for _, p := range ind.known {
@@ -150,6 +185,21 @@ func (ind *indenter) carry(s string, i int) string {
 		return strings.TrimSuffix(best.have, ind.translate(best.old[len(s):]))
 	}
 	return s
+}
+
+// snap rounds an indentation of blanks to whole steps if all matched lines of
+// the text keep to them.
+func (ind *indenter) snap(s string) string {
+	unit := len(ind.fileUnit)
+	if !ind.uneven || unit < 2 || strings.Trim(s, " ") != "" || len(s)%unit == 0 {
+		return s
+	}
+	for _, p := range ind.known {
+		if strings.Trim(p.have, " ") != "" || len(p.have)%unit != 0 {
+			return s
+		}
+	}
+	return strings.Repeat(ind.fileUnit, (len(s)+(unit-1)/2)/unit)
 }
 
 func distance(a, b int) int { return max(a-b, b-a) }
@@ -178,12 +228,10 @@ func (ind *indenter) seen(s string, i int) (string, bool) {
 	return best.have, found
 }
 
-// prefix applies when the text's indentation is the old one with one prefix
-// added, or removed, throughout.
-func (ind *indenter) prefix(s string) (string, bool) {
-	pairs := ind.reliable()
-	add, cut := "", ""
-	for n, p := range pairs {
+// shift returns the prefix that was added to the old indentation, or removed
+// from it, throughout.
+func (ind *indenter) shift() (add, cut string, ok bool) {
+	for n, p := range ind.reliable() {
 		var a, c string
 		switch {
 		case strings.HasSuffix(p.have, p.old):
@@ -191,26 +239,31 @@ func (ind *indenter) prefix(s string) (string, bool) {
 		case strings.HasSuffix(p.old, p.have):
 			c = p.old[:len(p.old)-len(p.have)]
 		default:
-			return "", false
+			return "", "", false
 		}
 		if n > 0 && (a != add || c != cut) {
-			return "", false
+			return "", "", false
 		}
 		add, cut = a, c
 	}
-	if add == "" && cut == "" {
+	return add, cut, true
+}
+
+// prefix applies such a shift.
+func (ind *indenter) prefix(s string) (string, bool) {
+	add, cut, ok := ind.shift()
+	switch {
+	case !ok || add == "" && cut == "":
 		return "", false
-	}
-	if cut != "" {
+	case cut != "":
 		if !strings.HasPrefix(s, cut) {
 			return "", strings.HasPrefix(cut, s)
 		}
 		return s[len(cut):], true
+	case strings.Contains(add, "\t") && strings.Contains(s, " "):
+		return "", false // tabs there, blanks here: convert
 	}
-	if !strings.Contains(add, "\t") || !strings.Contains(s, " ") {
-		return add + s, true
-	}
-	return "", false // tabs there, blanks here: convert
+	return add + s, true
 }
 
 // reliable are the known pairs without a first line that lost its indentation.
@@ -224,42 +277,40 @@ func (ind *indenter) reliable() []indentPair {
 // convert applies when steps of one kind were written as steps of another, at
 // an offset of whole steps.
 func (ind *indenter) convert(s string) (string, bool) {
-	pairs := ind.reliable()
-	fileUnits := []string{ind.fileUnit, "\t", "    ", "  ", "        ", "   "}
-	oldUnits := []int{ind.oldUnit, 4, 2, 8, 3}
-	for _, fu := range fileUnits {
-		if fu == "" {
-			continue
-		}
-		for _, ou := range oldUnits {
-			if ou == 0 {
-				continue
+	for _, fu := range [...]string{ind.fileUnit, "\t", "    ", "  ", "        ", "   "} {
+		for _, ou := range [...]int{ind.oldUnit, 4, 2, 8, 3} {
+			if have, ok := ind.convertBy(s, fu, ou); ok {
+				return have, true
 			}
-			offset, ok := 0, true
-			for n, p := range pairs {
-				od, odd := steps(p.old, ou)
-				hd, oddHave := steps(p.have, len(fu))
-				if fu == "\t" {
-					hd, oddHave = strings.Count(p.have, "\t"), strings.Trim(p.have, "\t") != ""
-				}
-				if odd || oddHave || fu != "\t" && strings.Contains(p.have, "\t") || n > 0 && hd-od != offset {
-					ok = false
-					break
-				}
-				offset = hd - od
-			}
-			if !ok {
-				continue
-			}
-			d, odd := steps(s, ou)
-			rest := ""
-			if odd {
-				rest = strings.Repeat(" ", columns(s, ou)%ou)
-			}
-			return strings.Repeat(fu, max(0, d+offset)) + rest, true
 		}
 	}
 	return "", false
+}
+
+// convertBy converts from steps of a width to the text's steps, if that explains
+// every matched line.
+func (ind *indenter) convertBy(s, fileUnit string, oldUnit int) (string, bool) {
+	if fileUnit == "" || oldUnit == 0 {
+		return "", false
+	}
+	offset := 0
+	for n, p := range ind.reliable() {
+		od, odd := steps(p.old, oldUnit)
+		hd, oddHave := steps(p.have, len(fileUnit))
+		if fileUnit == "\t" {
+			hd, oddHave = strings.Count(p.have, "\t"), strings.Trim(p.have, "\t") != ""
+		}
+		if odd || oddHave || fileUnit != "\t" && strings.Contains(p.have, "\t") || n > 0 && hd-od != offset {
+			return "", false
+		}
+		offset = hd - od
+	}
+	d, odd := steps(s, oldUnit)
+	rest := ""
+	if odd {
+		rest = strings.Repeat(" ", columns(s, oldUnit)%oldUnit)
+	}
+	return strings.Repeat(fileUnit, max(0, d+offset)) + rest, true
 }
 
 // columns is the width of an indentation with tabs of the given width, each

@@ -37,8 +37,10 @@ type block struct {
 	nkeys   []uint64
 	normals map[Level][]string
 
-	sought  *Text // the text that lacking is about
-	lacking bool
+	sought     *Text // the text that lacking is about
+	lacking    bool
+	anchoredIn *Text // the text that anchors is about
+	anchors    []int
 }
 
 func newBlock(lines []string) *block {
@@ -111,7 +113,10 @@ func (t *Text) whole(b *block, l Level, limit int) []place {
 	if len(b.filled) == 0 || t.lacks(b) {
 		return nil
 	}
-	starts := t.lenientPlaces(b)
+	starts, ok := t.anchored(b, l)
+	if !ok {
+		starts = t.lenientPlaces(b)
+	}
 	m := len(b.lines)
 	budget := verifyBudget*t.Len() + 1000
 	want := b.normal(l)
@@ -164,6 +169,49 @@ func (t *Text) byKeys(b *block, l Level, from, limit int, places []place) []plac
 	return places
 }
 
+// anchorMost is how many lines may be equal to the longest line of a block for
+// them to be tried one by one.
+const anchorMost = 32
+
+// anchored lists where the block may start by looking for its longest line, which
+// spares keys of the whole text. It is of no use at levels that change the
+// inside of lines, nor for lines that are too common.
+func (t *Text) anchored(b *block, l Level) ([]int, bool) {
+	if l > Indentation {
+		return nil, false
+	}
+	if b.anchoredIn != t {
+		b.anchoredIn, b.anchors = t, t.anchors(b)
+	}
+	return b.anchors, b.anchors == nil || len(b.anchors) > 0
+}
+
+// anchors returns the starts; nil if there are none, and an empty list if there
+// are too many.
+func (t *Text) anchors(b *block) []int {
+	at, anchor := 0, ""
+	for _, i := range b.filled {
+		if s := normalize(Indentation, b.lines[i]); len(s) > len(anchor) {
+			at, anchor = i, s
+		}
+	}
+	var starts []int
+	for pos, seen := 0, 0; ; seen++ {
+		i := strings.Index(t.s[pos:], anchor)
+		if i < 0 {
+			return starts
+		}
+		if seen == 4*anchorMost || len(starts) == anchorMost {
+			return []int{}
+		}
+		k := t.lineAt(pos + i)
+		if normalize(Indentation, t.Line(k)) == anchor && k >= at && k-at+len(b.lines) <= t.Len() {
+			starts = append(starts, k-at)
+		}
+		pos = t.index()[k+1]
+	}
+}
+
 // lacks reports whether the text does not have some word of the block, so that
 // no level can match. Words are the same at every level.
 func (t *Text) lacks(b *block) bool {
@@ -171,19 +219,30 @@ func (t *Text) lacks(b *block) bool {
 		return b.lacking
 	}
 	b.sought, b.lacking = t, false
-	for _, i := range [...]int{b.filled[0], b.filled[len(b.filled)/2], b.filled[len(b.filled)-1]} {
-		if w := longestWord(b.lines[i]); w != "" && !strings.Contains(t.s, w) {
-			b.lacking = true
-			return true
+	lines := []int{b.filled[0], b.filled[len(b.filled)/2], b.filled[len(b.filled)-1]}
+	if len(b.filled) == 1 {
+		lines = lines[:1]
+	}
+	for _, i := range lines {
+		ws := plainWords(b.lines[i])
+		slices.SortFunc(ws, func(a, b string) int { return len(b) - len(a) })
+		if ws = slices.Compact(ws); len(b.filled) > 1 {
+			ws = ws[:min(1, len(ws))]
+		}
+		for _, w := range ws[:min(8, len(ws))] {
+			if !strings.Contains(t.s, w) {
+				b.lacking = true
+				return true
+			}
 		}
 	}
 	return false
 }
 
-// longestWord returns the longest run of ASCII letters and digits of a line.
-// What folding could compose with a character behind it is left out.
-func longestWord(line string) string {
-	best := ""
+// plainWords returns the runs of ASCII letters and digits of a line. What folding
+// could compose with a character behind it is left out.
+func plainWords(line string) []string {
+	var out []string
 	for i := 0; i < len(line); {
 		j := i
 		for j < len(line) && line[j] < utf8.RuneSelf && isWordByte(line[j]) {
@@ -193,12 +252,12 @@ func longestWord(line string) string {
 		if j < len(line) && line[j] >= utf8.RuneSelf && w != "" {
 			w = w[:len(w)-1]
 		}
-		if len(w) > len(best) {
-			best = w
+		if len(w) > 2 {
+			out = append(out, w)
 		}
 		i = max(j, i+1)
 	}
-	return best
+	return out
 }
 
 func (t *Text) lenientPlaces(b *block) []int {

@@ -374,10 +374,8 @@ func (t *Text) part(b *block) *Near {
 	if len(want) < 4 {
 		return nil
 	}
-	for _, w := range words(want) {
-		if !strings.Contains(t.s, w) && foldRunes(w) == w {
-			return nil
-		}
+	if t.lacks(b) {
+		return nil
 	}
 	read := 0
 	for i := 0; i < t.Len() && read < lineBudget/4; i++ {

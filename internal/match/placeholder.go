@@ -6,22 +6,23 @@ import (
 )
 
 // commentMarks open a comment or a note in the languages that matter here.
-var commentMarks = [...]string{"<!--", "///", "//", "/*", "(*", "{/*", "{-", "#", "--", ";;", ";", "%", "\"\"\"", "'", "*", "(", "[", "<", "{"}
+var commentMarks = [...]string{"<!--", "///", "//", "/*", "(*", "{/*", "{-", "#", "--", ";;", ";", "%", "*", "(", "[", "<", "{"}
 
 // restWords say in words that code was left out.
 var restWords = regexp.MustCompile(`(?i)\b(` +
 	`(the )?(rest|remainder) (of|is|stays|remains|unchanged|omitted|as)\b` +
-	`|(existing|remaining|previous|original|unchanged|other|same|old|more) ([a-z]+ )?(code|implementation|methods?|functions?|content|contents|logic|lines?|fields?|imports?|cases?|tests?|body|stuff|definitions?|statements?)\b` +
+	`|(existing|remaining|previous|original|unchanged|other|same|old|more) ([a-z]+ )?(code|implementation|methods?|functions?|content|contents|logic|lines?|fields?|imports?|cases?|tests?|body|stuff|definitions?|statements?|styles?|rules?|props|properties|options|settings|routes|handlers?|entries|items|sections?)\b` +
 	`|(code|implementation|lines?|body|content|everything|file|function|method|class)\b.{0,30}\b(unchanged|omitted|elided|truncated|remains?( the)? same|stays?( the)? same|same as before|as before)` +
-	`|unchanged|omitted( for brevity)?|for brevity|same as (before|above)|as before|snip(ped)?|unmodified|keep (the )?(rest|existing)|no changes?( needed| here)?)`)
+	`|unchanged|omitted( for brevity)?|truncated|elided|abbreviated|and so on|etc|for brevity|same as (before|above)|as before|snip(ped)?|unmodified|keep (the )?(rest|existing)|no changes?( needed| here)?)`)
 
 // restAlone are phrases that stand for left-out code even without dots.
 var restAlone = regexp.MustCompile(`(?i)^(` +
 	`(the )?(rest|remainder) of (the |this |your |our |my |original |existing )*(code|method|function|class|file|implementation|component|logic|script|config|document|content|contents|module|struct|body|tests|methods|functions|imports|handlers|styles|program|block|definition|interface)( (code|body|implementation|definition))?( here| below| follows| above)?( (remains?|is|are|stays?|goes) .*| unchanged| omitted| elided)?` +
 	`|(the )?(rest|remainder) (is |are |stays |remains )?(unchanged|omitted|the same|same|as before)\b.*` +
-	`|(existing|remaining|previous|original|unchanged|other existing) (code|implementation|methods?|functions?|content|logic|lines|body|fields|imports)( (here|goes here|above|below|unchanged|omitted|continues|follows)| (remains?|stays?)( unchanged| the same| as is)?)*` +
+	`|(existing|remaining|previous|original|unchanged|other|other existing) (code|implementation|methods?|functions?|content|logic|lines|body|fields|imports)( (here|goes here|above|below|unchanged|omitted|continues|follows)| (remains?|stays?)( unchanged| the same| as is)?)+` +
+	`|(existing|remaining|unchanged) (code|implementation|methods?|functions?|content|logic|lines|body|fields|imports|styles)` +
 	`|(code|implementation|lines?|body|content|everything else|file|function|method|class) (is |remains? |stays? )?(unchanged|omitted|elided|as before|the same)( here)?( for brevity)?` +
-	`|unchanged|omitted|omitted for brevity|same as before|snip|no changes( needed| here)?` +
+	`|unchanged|omitted|omitted for brevity|same as before|snip|no changes( needed)?( here)?` +
 	`|keep (the )?(rest|existing|remaining) (code|implementation|methods|functions|content|logic|lines|body|of)\b.*` +
 	`)$`)
 
@@ -41,7 +42,7 @@ func commentBody(line string) (body string, comment bool) {
 			break
 		}
 	}
-	for _, m := range [...]string{"-->", "*/}", "*/", "*)", "-}", "\"\"\"", "}", ")", "]", ">", "'"} {
+	for _, m := range [...]string{"-->", "*/}", "*/", "*)", "-}", "}", ")", "]", ">"} {
 		s = strings.TrimSpace(strings.TrimSuffix(s, m))
 	}
 	return s, comment
@@ -50,15 +51,20 @@ func commentBody(line string) (body string, comment bool) {
 // dots reports whether s begins or ends with an ellipsis, and what is left
 // without it.
 func dots(s string) (rest string, dotted bool) {
+	rest, front, back := cutDots(s)
+	return rest, front || back
+}
+
+func cutDots(s string) (rest string, front, back bool) {
 	for _, e := range [...]string{"...", "…"} {
 		for strings.HasPrefix(s, e) {
-			s, dotted = strings.TrimLeft(s[len(e):], ". "), true
+			s, front = strings.TrimLeft(s[len(e):], ". "), true
 		}
 		for strings.HasSuffix(s, e) {
-			s, dotted = strings.TrimRight(s[:len(s)-len(e)], ". "), true
+			s, back = strings.TrimRight(s[:len(s)-len(e)], ". "), true
 		}
 	}
-	return strings.TrimSpace(s), dotted
+	return strings.TrimSpace(s), front, back
 }
 
 // isEllipsisLine reports whether a line stands for lines left out: dots alone,
@@ -77,12 +83,15 @@ func isEllipsisLine(line string) bool {
 // isPlaceholder reports whether a line is a comment that stands for code left out.
 func isPlaceholder(line string) bool {
 	body, comment := commentBody(line)
-	rest, dotted := dots(body)
+	rest, front, back := cutDots(body)
+	dotted := front || back
 	switch {
-	case len(rest) > 120:
-		return false
+	case len(rest) > 120 || strings.Contains(line, "......."):
+		return false // prose, or a rule of dots
 	case dotted && rest == "":
 		return comment
+	case front && back && comment:
+		return true
 	case dotted && restWords.MatchString(rest):
 		return comment || strings.HasPrefix(body, ".") || strings.HasPrefix(body, "…")
 	case comment:
@@ -100,6 +109,9 @@ func endsInPlaceholder(line string) bool {
 			continue
 		}
 		tail := strings.TrimRight(line[i:], " \t});,")
+		if strings.ContainsAny(tail, `'"`+"`") {
+			continue // more likely in a string, or about one
+		}
 		body, _ := commentBody(tail)
 		rest, dotted := dots(body)
 		if dotted && (rest == "" || restWords.MatchString(rest)) {

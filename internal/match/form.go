@@ -1,0 +1,113 @@
+package match
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// align finds the lines that old and new share. If new has the text's own
+// indentation where old has not, old is taken as if it had, too.
+func (c *change) align() {
+	c.src = alignLines(c.old, c.new, c.literal)
+	if c.literal {
+		return
+	}
+	moved := false
+	mended := slices.Clone(c.old)
+	for i, o := range c.old {
+		if k := c.at(i); k >= 0 && !isBlank(o) {
+			in, have := indentOf(o), indentOf(c.pieces[k].line)
+			if in != have {
+				moved = true
+				mended[i] = have + o[len(in):]
+			}
+		}
+	}
+	if !moved {
+		return
+	}
+	src := alignLines(mended, c.new, false)
+	if c.equalLines(mended, src) > c.equalLines(c.old, c.src) {
+		c.old, c.src = mended, src
+	}
+}
+
+// equalLines counts the lines of new that are equal to their old line with
+// indentation and all.
+func (c *change) equalLines(old []string, src []int) int {
+	n := 0
+	for j, i := range src {
+		if i >= 0 && !isBlank(old[i]) && trimRight(c.new[j]) == trimRight(old[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+// learn finds out how the model's text differs from the text in form.
+func (c *change) learn() {
+	have := func(i int) (string, bool) {
+		if k := c.at(i); k >= 0 {
+			return c.pieces[k].line, true
+		}
+		return "", false
+	}
+	c.ind = newIndenter(c.old, c.new, have, func() string { return c.t.indentStyle(c.t.lineAt(c.pieces[0].off)) })
+	theirs := map[rune]bool{} // typographic characters of the text's lines
+	var ours []rune           // and of old
+	decomposed := false
+	for i, o := range c.old {
+		h, ok := have(i)
+		if !ok || isBlank(o) != isBlank(h) {
+			continue
+		}
+		if trimRight(o) != o && trimRight(h) == h {
+			c.trim = true
+		}
+		decomposed = decomposed || !norm.NFC.IsNormalString(o) && norm.NFC.IsNormalString(h)
+		for _, r := range h {
+			if isTypographic(r) {
+				theirs[r] = true
+			}
+		}
+		for _, r := range o {
+			if isTypographic(r) {
+				ours = append(ours, r)
+			}
+		}
+	}
+	damaged := slices.ContainsFunc(ours, func(r rune) bool { return !theirs[r] })
+	c.foldBack = func(s string) string { return c.fold(s, theirs, damaged, decomposed) }
+}
+
+// fold undoes in a new line what the model does to characters: all typographic
+// forms that the text's lines do not have if old had any such, and otherwise
+// only odd blanks that the whole text does not have.
+func (c *change) fold(s string, theirs map[rune]bool, damaged, decomposed bool) string {
+	if decomposed {
+		s = norm.NFC.String(s)
+	}
+	odd := func(r rune) bool { return isTypographic(r) && !theirs[r] && (damaged || isInvisible(r)) }
+	if !strings.ContainsFunc(s, odd) {
+		return s
+	}
+	var b strings.Builder
+	for i, r := range s {
+		plain, _ := plainRune(r)
+		switch {
+		case odd(r) && (damaged || !strings.ContainsRune(c.t.s, r)):
+			b.WriteString(plain)
+		default:
+			b.WriteString(s[i : i+runeSize(s[i:])])
+		}
+	}
+	return b.String()
+}
+
+func runeSize(s string) int {
+	_, n := utf8.DecodeRuneInString(s)
+	return n
+}
