@@ -64,8 +64,35 @@ type Request struct {
 	Title      string         `json:"title,omitempty"` // one line for the prompt
 	Patterns   []string       `json:"patterns"`        // what would be done now; every one must be allowed
 	Always     []string       `json:"always"`          // what "always" would grant; empty: nothing beyond this once
-	Protected  bool           `json:"protected,omitempty"`
 	Metadata   map[string]any `json:"metadata,omitempty"` // for the prompt: the diff, the command, the path
+
+	// Protected: secrets, and files that make programs run something. Only a rule
+	// whose pattern is more than "*" can allow it.
+	Protected bool `json:"protected,omitempty"`
+
+	// Opaque: the patterns are texts whose parts cannot be judged. Only a rule for
+	// everything ("*"), with no narrower one that denies or asks, can allow it.
+	Opaque bool `json:"opaque,omitempty"`
+
+	// Judge, if not nil, says what rules mean for this request, where matching
+	// patterns is not enough, as with a line of shell. It has no side effects and is
+	// safe for concurrent use. What rules deny by pattern stays denied. Judge does not
+	// survive the way to another process; the other fields speak for themselves there.
+	Judge func(rules []Rule, approved []string) Judgement `json:"-"`
+}
+
+// Rule is one line of a permission configuration, as a [Request] that judges
+// itself sees it. Both names are wildcard patterns; the last rule that matches decides.
+type Rule struct {
+	Permission string
+	Pattern    string
+	Action     string // "allow", "ask" or "deny"
+}
+
+// Judgement is what rules mean for a request.
+type Judgement struct {
+	Action  string   // "allow", "ask" or "deny"; anything else denies
+	Reasons []string // why it is not allowed, for people
 }
 
 // An Approver decides about requests. A nil error allows; a *[DeniedError]
