@@ -242,11 +242,12 @@ func BenchmarkSpeed(b *testing.B) {
 	b.ReportMetric(float64(ours.Microseconds()), "µs_median")
 }
 
-// BenchmarkAccuracy measures all classes on a fresh seed each and reports the
-// shares. With -v and MATCH_TABLE=1 it prints the table of the documentation.
+// BenchmarkAccuracy measures all classes on two seeds that the rules were not
+// tuned on and reports the shares. With MATCH_TABLE=1 it prints the table of the
+// documentation.
 func BenchmarkAccuracy(b *testing.B) {
 	testdataNeeded(b)
-	for _, seed := range []uint64{90210, 55501} {
+	for _, seed := range []uint64{1618033, 577215} {
 		b.Run(fmt.Sprint("seed=", seed), func(b *testing.B) {
 			var by map[string]score
 			var total score
@@ -263,14 +264,18 @@ func BenchmarkAccuracy(b *testing.B) {
 				worst = min(worst, s.correct())
 			}
 			b.ReportMetric(worst, "worstclass%")
-			if os.Getenv("MATCH_TABLE") != "" {
-				for _, class := range slices.Sorted(maps.Keys(by)) {
-					s := by[class]
-					fmt.Printf("| %s | %d | %.1f | %.1f | %.1f | %.1f | %.1f |\n", class, s.n, s.correct(), s.wrong(), percent(s.severes, s.n),
-						percent(s.falseReject, s.n), percent(s.right, s.possible))
+			if os.Getenv("MATCH_TABLE") == "" {
+				return
+			}
+			by["TOTAL"] = total
+			for _, class := range append(slices.Sorted(maps.Keys(classes)), "TOTAL") {
+				s := by[class]
+				applied := "–"
+				if s.possible > 0 {
+					applied = fmt.Sprintf("%.1f", percent(s.right, s.possible))
 				}
-				fmt.Printf("| TOTAL | %d | %.1f | %.1f | %.1f | %.1f | %.1f |\n", total.n, total.correct(), total.wrong(), percent(total.severes, total.n),
-					percent(total.falseReject, total.n), percent(total.right, total.possible))
+				fmt.Printf("| %s | %d | %.1f | %.1f | %.1f | %.1f | %s |\n", class, s.n, s.correct(), s.wrong(), percent(s.severes, s.n),
+					percent(s.falseReject, s.n), applied)
 			}
 		})
 	}

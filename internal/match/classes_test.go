@@ -612,13 +612,12 @@ func makeClasses() map[string]func(g *gen) *editCase {
 			// The change of the other line may be made, if the newer text stays.
 			merged := append([]string{}, lines...)
 			for j, i := range t.src {
-				if i < 0 {
-					for n := range merged {
-						if n >= t.at && merged[n] == t.old[j] {
-							merged[n] = t.new[j]
-							break
-						}
+				if i < 0 { // a single line changed in place
+					at := t.at + j
+					if len(lines) > len(t.lines) && at >= k {
+						at++
 					}
+					merged[at] = t.new[j]
 				}
 			}
 			c.accept = []string{join(merged)}
@@ -885,7 +884,12 @@ func makeClasses() map[string]func(g *gen) *editCase {
 
 func (g *gen) open2(c *editCase) *editCase {
 	if g.r.IntN(2) == 0 {
-		c.old, c.new = strings.TrimRight(c.old, "\r\n"), strings.TrimRight(c.new, "\r\n")
+		for _, eol := range []string{"\r\n", "\n"} {
+			if strings.HasSuffix(c.old, eol) && strings.HasSuffix(c.new, eol) {
+				c.old, c.new = strings.TrimSuffix(c.old, eol), strings.TrimSuffix(c.new, eol)
+				break
+			}
+		}
 	}
 	return c
 }

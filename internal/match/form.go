@@ -30,18 +30,25 @@ func (c *change) align() {
 		return
 	}
 	src := alignLines(mended, c.new, false)
-	if c.equalLines(mended, src) > c.equalLines(c.old, c.src) {
+	if c.agreement(mended, src) > c.agreement(c.old, c.src) {
 		c.old, c.src = mended, src
 	}
 }
 
-// equalLines counts the lines of new that are equal to their old line with
-// indentation and all.
-func (c *change) equalLines(old []string, src []int) int {
+// agreement weighs the lines of new that are equal to their old line with
+// indentation and all. Ends count most, for an edit usually keeps them.
+func (c *change) agreement(old []string, src []int) int {
+	const short, long, end = 1, 3, 4
 	n := 0
 	for j, i := range src {
-		if i >= 0 && !isBlank(old[i]) && trimRight(c.new[j]) == trimRight(old[i]) {
-			n++
+		if i < 0 || isBlank(old[i]) || trimRight(c.new[j]) != trimRight(old[i]) {
+			continue
+		}
+		if n += short; len(strings.TrimSpace(old[i])) > 3 {
+			n += long - short
+		}
+		if i == 0 && j == 0 || i == len(old)-1 && j == len(c.new)-1 {
+			n += end
 		}
 	}
 	return n

@@ -566,7 +566,7 @@ func BenchmarkAccuracy(b *testing.B) {
 	if len(corpus()) < 30 {
 		b.Skip("the Go source tree is not there")
 	}
-	for _, seed := range []uint64{90210, 55501} {
+	for _, seed := range []uint64{1618033, 577215} {
 		b.Run(fmt.Sprint("seed=", seed), func(b *testing.B) {
 			var by map[string]score
 			var total score
@@ -584,7 +584,11 @@ func BenchmarkAccuracy(b *testing.B) {
 			by["TOTAL"] = total
 			for _, class := range append(slices.Sorted(maps.Keys(classes)), "TOTAL") {
 				s := by[class]
-				fmt.Printf("| %s | %d | %.1f | %.1f | %.1f | %.1f | %.1f |\n", class, s.n, s.correct(), share(s.badForm+s.severe, s.n), share(s.severe, s.n), share(s.falseReject, s.n), share(s.right, s.possible))
+				applied := "–"
+				if s.possible > 0 {
+					applied = fmt.Sprintf("%.1f", share(s.right, s.possible))
+				}
+				fmt.Printf("| %s | %d | %.1f | %.1f | %.1f | %.1f | %s |\n", class, s.n, s.correct(), share(s.badForm+s.severe, s.n), share(s.severe, s.n), share(s.falseReject, s.n), applied)
 			}
 		})
 	}
