@@ -60,10 +60,10 @@ type Request struct {
 	Tool      string `json:"tool"`            // the tool that asks
 	Agent     string `json:"agent,omitempty"` // its agent's name
 
-	Permission string         `json:"permission"`      // the kind: "read", "edit", "bash", "external_directory", ...
-	Title      string         `json:"title,omitempty"` // one line for the prompt
-	Patterns   []string       `json:"patterns"`        // what would be done now; every one must be allowed
-	Always     []string       `json:"always"`          // what "always" would grant; empty: nothing beyond this once
+	Permission string         `json:"permission"`         // the kind: "read", "edit", "bash", "external_directory", ...
+	Title      string         `json:"title,omitempty"`    // one line for the prompt
+	Patterns   []string       `json:"patterns"`           // what would be done now; every one must be allowed
+	Always     []string       `json:"always"`             // what "always" would grant; empty: nothing beyond this once
 	Metadata   map[string]any `json:"metadata,omitempty"` // for the prompt: the diff, the command, the path
 
 	// Protected: secrets, and files that make programs run something. Only a rule
