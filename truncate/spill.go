@@ -31,6 +31,7 @@ type PartialError struct {
 	Stored, Total int64 // bytes that are in the file, and that were written to it
 }
 
+// Error says how much was stored.
 func (e *PartialError) Error() string {
 	return fmt.Sprintf("only the first %d of %d bytes were stored", e.Stored, e.Total)
 }
