@@ -313,3 +313,17 @@ func ExampleNewPrompt() {
 	// [no rule matches]
 	// The model says: "Safe!"
 }
+
+func ExampleJudge() {
+	// What expands when it runs is not known now, so it is asked about.
+	judge := permission.Judge(func(req *tool.Request, rules permission.Ruleset, approved []string) (permission.Action, []string, bool) {
+		if req.Permission != "bash" || !permission.Match("*$*", req.Patterns[0]) {
+			return "", nil, false
+		}
+		return permission.Ask, []string{"a word is only known when it runs"}, true
+	})
+	rules := permission.Ruleset{{Permission: "*", Pattern: "*", Action: permission.Allow}}
+	e := judge.Explain([]*tool.Request{{Permission: "bash", Patterns: []string{"rm $X"}}}, rules)
+	fmt.Println(e.Decision, e.Reasons)
+	// Output: ask [a word is only known when it runs]
+}

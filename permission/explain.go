@@ -2,6 +2,7 @@ package permission
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agenttool/tool"
@@ -21,8 +22,9 @@ type AskVerdict struct {
 	Patterns   []string         `json:"patterns"`
 	Always     []string         `json:"always"`
 	Protected  bool             `json:"protected,omitempty"`
-	Decision   Action           `json:"decision"` // the strictest of Judged
+	Decision   Action           `json:"decision"` // the strictest of Judged, or what a [Judge] said
 	Judged     []PatternVerdict `json:"judged"`   // one per pattern
+	Reasons    []string         `json:"reasons"`  // for people, in display form: why it is not simply allowed
 }
 
 // PatternVerdict says what rules make of one pattern of a request.
@@ -31,7 +33,7 @@ type PatternVerdict struct {
 	Decision Action `json:"decision"`
 	Rule     Rule   `json:"rule"`    // the rule that matched last; if none did, the default
 	Matched  bool   `json:"matched"` // whether any rule did
-	Reason   string `json:"reason"`  // for people, in display form
+	Reason   string `json:"reason"`  // for people, in display form; in a [Decision], "" for what is allowed
 }
 
 // Explain judges requests by the rules alone, as a [Gate] does before it looks at
@@ -40,23 +42,71 @@ type PatternVerdict struct {
 // if it had the pattern "*". A Protected request is only allowed by a rule whose
 // pattern says more than "*"; where just a "*" would allow it, it is asked.
 func Explain(requests []*tool.Request, rules ...Ruleset) Explanation {
+	return Judge(nil).Explain(requests, rules...)
+}
+
+// A Judge knows more about some requests than their patterns say, as about a line
+// of shell with words that are only known when it runs. It is given all rules in
+// order, and the patterns of the approvals that hold for the request's permission
+// (none when the configuration alone is in question). It returns its decision and,
+// for people, why that is not [Allow]. If known is false, the request is judged by
+// its patterns as any other. A Judge must not have side effects. Where a rule
+// denies one of the patterns, the request is denied whatever the Judge says.
+type Judge func(req *tool.Request, rules Ruleset, approved []string) (decision Action, reasons []string, known bool)
+
+// Explain is [Explain] with j, which may be nil, as the judge of the requests it knows.
+func (j Judge) Explain(requests []*tool.Request, rules ...Ruleset) Explanation {
 	e := Explanation{Decision: Allow, Asks: []AskVerdict{}, Reasons: []string{}}
 	for _, req := range requests {
 		if req == nil {
 			continue
 		}
-		v := judge(req, rules)
+		v := j.verdict(req, rules)
+		for i := range v.Judged {
+			v.Judged[i].explain(req)
+		}
 		e.Asks = append(e.Asks, v)
 		e.Decision = stricter(e.Decision, v.Decision)
-		for _, p := range v.Judged {
-			if p.Decision != Allow {
-				e.Reasons = append(e.Reasons, p.Reason)
-			}
-		}
+		e.Reasons = append(e.Reasons, v.Reasons...)
 	}
 	return e
 }
 
+// verdict returns what the configuration says about req.
+func (j Judge) verdict(req *tool.Request, rules []Ruleset) AskVerdict {
+	v := judge(req, rules)
+	if v.Decision == Deny {
+		return v
+	}
+	decision, reasons, known := j.ask(req, rules, nil)
+	if !known {
+		return v
+	}
+	v.Decision, v.Reasons = decision, []string{}
+	if decision != Allow {
+		for _, r := range reasons {
+			v.Reasons = append(v.Reasons, VisibleLine(r))
+		}
+	}
+	return v
+}
+
+// ask asks the judge, if there is one. One that fails denies.
+func (j Judge) ask(req *tool.Request, rules []Ruleset, approved []string) (decision Action, reasons []string, known bool) {
+	if j == nil {
+		return "", nil, false
+	}
+	err := guard(func() error {
+		decision, reasons, known = j(req, slices.Concat(rules...), approved)
+		return nil
+	})
+	if err != nil {
+		return Deny, []string{checkFailed}, true
+	}
+	return decision.closed(), reasons, known
+}
+
+// judge judges req by its patterns.
 func judge(req *tool.Request, rules []Ruleset) AskVerdict {
 	v := AskVerdict{
 		Permission: req.Permission,
@@ -64,6 +114,7 @@ func judge(req *tool.Request, rules []Ruleset) AskVerdict {
 		Always:     append([]string{}, req.Always...),
 		Protected:  req.Protected,
 		Decision:   Allow,
+		Reasons:    []string{},
 	}
 	patterns := patternsOf(req)
 	v.Judged = make([]PatternVerdict, len(patterns))
@@ -71,6 +122,10 @@ func judge(req *tool.Request, rules []Ruleset) AskVerdict {
 		p := judgePattern(req, pattern, rules)
 		v.Judged[i] = p
 		v.Decision = stricter(v.Decision, p.Decision)
+		if p.Decision != Allow {
+			v.Judged[i].explain(req)
+			v.Reasons = append(v.Reasons, v.Judged[i].Reason)
+		}
 	}
 	return v
 }
@@ -97,8 +152,14 @@ func judgePattern(req *tool.Request, pattern string, rules []Ruleset) PatternVer
 			p.Decision = Ask
 		}
 	}
-	p.Reason = VisibleLine(fmt.Sprintf("%s %s %s", req.Permission, quote(pattern), p.because()))
 	return p
+}
+
+// explain gives the reason, which costs more than the decision.
+func (p *PatternVerdict) explain(req *tool.Request) {
+	if p.Reason == "" {
+		p.Reason = VisibleLine(fmt.Sprintf("%s %s %s", req.Permission, quote(p.Pattern), p.because()))
+	}
 }
 
 // because says why p is decided as it is.

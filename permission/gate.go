@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -27,6 +28,9 @@ type Gate struct {
 	// They follow Rules, so the last match may be among them. The call may be nil.
 	RulesFor func(ctx context.Context, call *tool.Call) []Ruleset
 
+	// Judge, if not nil, judges the requests it knows in place of their patterns.
+	Judge Judge
+
 	// Tighten are rules that can only make a decision stricter, for sources that are
 	// not trusted to allow anything, as a configuration found in a project. What
 	// they do not match stays as it is.
@@ -39,9 +43,10 @@ type Gate struct {
 
 	// Prompt, if not nil, puts a question to a person and waits for the answer. Its
 	// context ends when the question was settled otherwise or nobody waits for it
-	// any more; it must return then, and its answer is ignored. An error denies. It
-	// is called for one question at a time, unless MaxPrompts says more; those that
-	// wait meanwhile may be settled by the answer. It runs in its own goroutine.
+	// any more; it must return then, and its answer is ignored. An error denies, a
+	// *[tool.DeniedError] in its own words. It is called for one question at a time,
+	// unless MaxPrompts says more; those that wait meanwhile may be settled by the
+	// answer. It runs in its own goroutine.
 	Prompt func(ctx context.Context, p Prompt) (Answer, error)
 
 	MaxPrompts    int           // Prompts at once; 0: 1; <0: no limit
@@ -165,12 +170,12 @@ func (g *Gate) decide(ctx context.Context, call *tool.Call, req *tool.Request, d
 	if g.RulesFor != nil {
 		rules = append(rules, g.RulesFor(ctx, call)...)
 	}
-	d.Rules = judge(req, rules)
+	d.Rules = g.Judge.verdict(req, rules)
 	d.By = ByRule
 	if d.Rules.Decision == Deny {
-		return denied(req, "Denied by the configuration: "+firstReason(d.Rules, Deny), nil)
+		return denied(req, "Denied by the configuration: "+whyDenied(d.Rules), nil)
 	}
-	c := asking{ctx: ctx, req: req, d: d, action: d.Rules.Decision, reasons: reasonsToAsk(d.Rules)}
+	c := asking{ctx: ctx, req: req, d: d, rules: rules, action: d.Rules.Decision, reasons: slices.Clone(d.Rules.Reasons)}
 	if a, why := tighten(req, g.Tighten); a == Deny {
 		d.By = ByTighten
 		return denied(req, "Denied by the configuration: "+why, nil)
@@ -218,24 +223,45 @@ type asking struct {
 	ctx     context.Context
 	req     *tool.Request
 	d       *Decision
+	rules   []Ruleset
 	action  Action
 	all     bool // every pattern needs consent, also those that rules allow
 	forced  bool // no approval counts
 	reasons []string
 }
 
-// open returns the patterns that need consent.
-func (c *asking) open() []string {
-	if c.all || c.forced {
-		return patternsOf(c.req)
+// covered returns the approvals among grants that together consent to the
+// request, as far as rules do not allow it already.
+func (c *asking) covered(j Judge, grants []Approval) (by []Approval, ok bool) {
+	if c.forced {
+		return nil, false
 	}
-	var open []string
-	for _, p := range c.d.Rules.Judged {
-		if p.Decision != Allow {
-			open = append(open, p.Pattern)
+	if !c.all {
+		var approved []string
+		for _, a := range grants {
+			if a.Permission == c.req.Permission && (!c.req.Protected || slices.Contains(c.req.Patterns, a.Pattern)) {
+				by, approved = append(by, a), append(approved, a.Pattern)
+			}
 		}
+		if decision, _, known := j.ask(c.req, c.rules, approved); known {
+			return by, decision == Allow && len(by) > 0
+		}
+		by = nil
 	}
-	return open
+next:
+	for _, p := range c.d.Rules.Judged {
+		if p.Decision == Allow && !c.all {
+			continue
+		}
+		for i := range grants {
+			if grants[i].covers(c.req, p.Pattern) {
+				by = append(by, grants[i])
+				continue next
+			}
+		}
+		return nil, false
+	}
+	return by, true
 }
 
 // settleOrAsk takes the steps that what others do meanwhile can change. It says
@@ -265,7 +291,7 @@ func (g *Gate) settleOrAsk(c *asking) (again bool, err error) {
 		if err != nil {
 			c.note("remembered approvals could not be read: " + err.Error())
 		}
-		if by, ok := covered(c.req, c.open(), g.grants(line, stored)); ok {
+		if by, ok := c.covered(g.Judge, g.grants(line, stored)); ok {
 			c.d.By, c.d.Grants = ByApproval, by
 			return false, nil
 		}
@@ -280,21 +306,6 @@ func (c *asking) note(reason string) {
 	}
 }
 
-// covered returns the approvals that together cover every one of the patterns.
-func covered(req *tool.Request, patterns []string, grants []Approval) (by []Approval, ok bool) {
-next:
-	for _, p := range patterns {
-		for i := range grants {
-			if grants[i].covers(req, p) {
-				by = append(by, grants[i])
-				continue next
-			}
-		}
-		return nil, false
-	}
-	return by, true
-}
-
 func (g *Gate) log() *slog.Logger {
 	if g.Logger != nil {
 		return g.Logger
@@ -307,23 +318,14 @@ func denied(req *tool.Request, reason string, err error) *tool.DeniedError {
 	return &tool.DeniedError{Request: req, Reason: reason, Err: err}
 }
 
-func firstReason(v AskVerdict, a Action) string {
+// whyDenied names the rule that denied, if it was one, or else all there is to say.
+func whyDenied(v AskVerdict) string {
 	for _, p := range v.Judged {
-		if p.Decision == a {
+		if p.Decision == Deny {
 			return p.Reason
 		}
 	}
-	return ""
-}
-
-func reasonsToAsk(v AskVerdict) []string {
-	var out []string
-	for _, p := range v.Judged {
-		if p.Decision != Allow {
-			out = append(out, p.Reason)
-		}
-	}
-	return out
+	return strings.Join(v.Reasons, "; ")
 }
 
 // guard turns a panic of the host's code into an error. That of a tool that ends

@@ -129,6 +129,7 @@ func tighten(req *tool.Request, rules Ruleset) (Action, string) {
 			continue
 		}
 		if worst == "" || p.Decision == Deny {
+			p.explain(req)
 			worst, why = p.Decision, p.Reason
 		}
 	}

@@ -30,7 +30,6 @@ type question struct {
 
 	// Guarded by the gate's lock.
 	prompt  Prompt
-	open    []string // patterns that approvals would have to cover
 	waiters []*waiter
 	claimed bool // somebody settles it
 }
@@ -38,7 +37,10 @@ type question struct {
 func (q *question) id() string { return q.req.ID }
 
 // waiter is a call that waits for the answer to a question.
-type waiter struct{ answer chan outcome }
+type waiter struct {
+	c      *asking
+	answer chan outcome
+}
 
 // outcome is what becomes of the calls that wait for a question.
 type outcome struct {
@@ -71,7 +73,7 @@ func (g *Gate) ask(c *asking, version int) (again bool, err error) {
 	}
 	p := NewPrompt(c.req, c.reasons)
 	c.d.Digest = p.Digest
-	w := &waiter{answer: make(chan outcome, 1)}
+	w := &waiter{c: c, answer: make(chan outcome, 1)}
 	q, refusal, again := g.enter(c, p, w, version)
 	if again {
 		return true, nil
@@ -112,11 +114,6 @@ func (g *Gate) enter(c *asking, p Prompt, w *waiter, version int) (q *question, 
 		if o.digest == p.Digest && o.forced == c.forced {
 			o.waiters = append(o.waiters, w)
 			o.prompt.Calls = append(slices.Clip(o.prompt.Calls), p.Calls...)
-			for _, pattern := range c.open() {
-				if !slices.Contains(o.open, pattern) {
-					o.open = append(o.open, pattern)
-				}
-			}
 			return o, outcome{}, false
 		}
 	}
@@ -129,7 +126,7 @@ func (g *Gate) enter(c *asking, p Prompt, w *waiter, version int) (q *question, 
 	}
 	q = &question{
 		req: c.req, session: id, digest: p.Digest, forced: c.forced,
-		prompt: p, open: c.open(), waiters: []*waiter{w},
+		prompt: p, waiters: []*waiter{w},
 	}
 	q.ctx, q.cancel = context.WithCancel(context.WithoutCancel(c.ctx))
 	if g.questions == nil {
@@ -335,15 +332,13 @@ func (g *Gate) reject(q *question, a Answer) {
 // cascade releases the open questions that approvals cover by now.
 func (g *Gate) cascade(ctx context.Context) {
 	type candidate struct {
-		q    *question
-		open []string
+		q       *question
+		waiters []*waiter
 	}
 	var candidates []candidate
 	g.mu.Lock()
 	for _, q := range g.order {
-		if !q.forced {
-			candidates = append(candidates, candidate{q, slices.Clone(q.open)})
-		}
+		candidates = append(candidates, candidate{q, slices.Clone(q.waiters)})
 	}
 	g.mu.Unlock()
 	if len(candidates) == 0 {
@@ -351,15 +346,25 @@ func (g *Gate) cascade(ctx context.Context) {
 	}
 	stored, _ := g.stored(ctx) // what cannot be read covers nothing
 	for _, c := range candidates {
-		var line []string
-		if guard(func() error { line = g.lineage(c.q.session); return nil }) != nil {
+		var by []Approval
+		covered := false
+		err := guard(func() error {
+			grants := g.grants(g.lineage(c.q.session), stored)
+			// Calls of different agents, with rules of their own, may share the question.
+			for _, w := range c.waiters {
+				if by, covered = w.c.covered(g.Judge, grants); !covered {
+					break
+				}
+			}
+			return nil
+		})
+		if err != nil || !covered {
 			continue
 		}
-		if by, ok := covered(c.q.req, c.open, g.grants(line, stored)); ok {
-			// A call of another agent may have joined since, with more to consent to.
-			unchanged := func() bool { return len(c.q.open) == len(c.open) }
-			g.settle(c.q, unchanged, outcome{allow: true, by: ByCascade, grants: by}, Event{Type: EventReplied, Reply: Always})
+		same := func() bool {
+			return !slices.ContainsFunc(c.q.waiters, func(w *waiter) bool { return !slices.Contains(c.waiters, w) })
 		}
+		g.settle(c.q, same, outcome{allow: true, by: ByCascade, grants: by}, Event{Type: EventReplied, Reply: Always})
 	}
 }
 
