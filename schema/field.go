@@ -19,6 +19,7 @@ type field struct {
 	tagged   bool // the name comes from the tag
 	optional bool // omitempty, omitzero or a pointer
 	quoted   bool // the option string
+	pointed  bool // of an embedded struct that is reached through a pointer
 }
 
 // String names the field for the author of the struct.
@@ -29,9 +30,9 @@ func (f *field) String() string { return f.owner.String() + "." + f.goName }
 // The rules for which of several fields with one name wins are its too.
 func jsonFields(t reflect.Type) []field {
 	type embedded struct {
-		typ      reflect.Type
-		index    []int
-		optional bool // reached through a pointer
+		typ     reflect.Type
+		index   []int
+		pointed bool // reached through a pointer
 	}
 	var all []field
 	next := []embedded{{typ: t}}
@@ -67,14 +68,15 @@ func jsonFields(t reflect.Type) []field {
 				index := append(slices.Clone(e.index), i)
 				if name == "" && sf.Anonymous && base.Kind() == reflect.Struct {
 					if nextCount[base]++; nextCount[base] == 1 {
-						next = append(next, embedded{base, index, e.optional || sf.Type.Kind() == reflect.Pointer})
+						next = append(next, embedded{base, index, e.pointed || sf.Type.Kind() == reflect.Pointer})
 					}
 					continue
 				}
 				f := field{
 					name: cmp.Or(name, sf.Name), index: index, typ: sf.Type, tag: sf.Tag,
 					owner: e.typ, goName: sf.Name, tagged: name != "",
-					optional: e.optional || sf.Type.Kind() == reflect.Pointer ||
+					pointed: e.pointed,
+					optional: e.pointed || sf.Type.Kind() == reflect.Pointer ||
 						slices.Contains(options, "omitempty") || slices.Contains(options, "omitzero"),
 					quoted: slices.Contains(options, "string") && scalar(base.Kind()),
 				}

@@ -40,7 +40,7 @@ type (
 	refers         struct{}
 	allows         struct{}
 	panics         struct{}
-	reads          struct{ v int }
+	reads          struct{}
 	generic[T any] struct {
 		V    T           `json:"v"`
 		Next *generic[T] `json:"next,omitempty"`
@@ -96,16 +96,15 @@ func TestForType(t *testing.T) {
 			Q slog.Level      `json:"q"`
 			R bool            `json:"r,string"`
 			S string          `json:"-"`
-			T string          `json:"-,"`
 			U reads           `json:"u"`
 			V []*point        `json:"v"`
 			w int
 		}](), object(`"a":{"type":"integer"},"b":{"type":"integer"},"c":{"type":"array","items":{"type":"string"}},"d":{"type":"array","items":{"type":"string"}},`+
 			`"e":{"type":"string","format":"date-time"},"F":{"type":"string","contentEncoding":"base64"},"g":{},"h":{},"i":{"type":"number"},"j":{"type":"integer","minimum":0},`+
 			`"k":{"type":"integer","minimum":-128,"maximum":127},"l":{"type":"integer","minimum":0,"maximum":65535},"m":{"type":"array","items":{"type":"boolean"},"minItems":3,"maxItems":3},`+
-			`"n":{"type":"object","additionalProperties":{"type":"number"}},"o":{"type":"string"},"p":{"type":"integer"},"q":{"type":"string"},"r":{"type":"string"},"-":{"type":"string"},"u":{},`+
+			`"n":{"type":"object","additionalProperties":{"type":"number"}},"o":{"type":"string"},"p":{"type":"integer"},"q":{"type":"string"},"r":{"type":"string"},"u":{},`+
 			`"v":{"type":"array","items":`+object(`"line":{"type":"integer"},"col":{"type":"integer"}`, "line")+`}`,
-			"a", "c", "F", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "-", "u", "v")},
+			"a", "c", "F", "g", "h", "i", "j", "k", "l", "m", "n", "o", "p", "q", "r", "u", "v")},
 		{reflect.TypeFor[struct {
 			base
 			*hidden
@@ -289,17 +288,25 @@ func TestFieldsLikeEncodingJSON(t *testing.T) {
 	type c struct {
 		a
 		b
-		Z   string `json:"zz"`
-		Bad string `json:"a\"b"`
+		Z string `json:"zz"`
 	}
 	type d struct {
 		*c
 		Q int `json:"q,omitempty"`
 	}
+	odd := reflect.StructOf([]reflect.StructField{ // tags that vet would not let pass
+		{Name: "A", Type: reflect.TypeFor[int](), Tag: `json:"-,"`},
+		{Name: "B", Type: reflect.TypeFor[int](), Tag: `json:"a\"b"`},
+		{Name: "C", Type: reflect.TypeFor[int](), Tag: `json:"-"`},
+		{Name: "D", Type: reflect.TypeFor[int](), Tag: `json:",omitempty"`},
+		{Name: "E", Type: reflect.TypeFor[int](), Tag: `json:"ü %"`},
+	})
+	oddValue := reflect.New(odd).Elem()
+	oddValue.Field(3).SetInt(1)
 	for _, v := range []any{a{}, c{}, d{c: &c{}}, struct {
 		a
 		A a
-	}{}, struct{ base }{}} {
+	}{}, struct{ base }{}, oddValue.Interface()} {
 		text, err := json.Marshal(v)
 		require.NoError(t, err)
 		tree := parseText(string(text))

@@ -361,50 +361,65 @@ func hex4(s string) rune {
 
 // unescape returns the content of a string whose escapes are well formed.
 func unescape(s string) string {
-	b := make([]byte, 0, len(s))
-	for i := 0; i < len(s); {
-		c := s[i]
-		if c >= utf8.RuneSelf {
-			r, n := utf8.DecodeRuneInString(s[i:])
-			b = utf8.AppendRune(b, r)
-			i += n
-			continue
+	var b strings.Builder
+	b.Grow(len(s))
+	unescapeTo(&b, s)
+	return b.String()
+}
+
+// unescapeTo writes the content of a string whose escapes are well formed, which
+// is never longer than its source but where that is not valid UTF-8.
+func unescapeTo(b *strings.Builder, s string) {
+	for {
+		i := strings.IndexByte(s, '\\')
+		run := s
+		if i >= 0 {
+			run = s[:i]
 		}
-		if c != '\\' {
-			b = append(b, c)
-			i++
-			continue
-		}
-		i += 2
-		switch c := s[i-1]; c {
-		case 'b':
-			b = append(b, '\b')
-		case 'f':
-			b = append(b, '\f')
-		case 'n':
-			b = append(b, '\n')
-		case 'r':
-			b = append(b, '\r')
-		case 't':
-			b = append(b, '\t')
-		case 'u':
-			r := hex4(s[i:])
-			i += 4
-			if utf16.IsSurrogate(r) {
-				low := rune(-1)
-				if i+6 <= len(s) && s[i] == '\\' && s[i+1] == 'u' {
-					low = hex4(s[i+2:])
-				}
-				if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
-					i += 6
-				}
+		if utf8.ValidString(run) {
+			b.WriteString(run)
+		} else {
+			for _, r := range run { // each byte that is not UTF-8 becomes a U+FFFD
+				b.WriteRune(r)
 			}
-			b = utf8.AppendRune(b, r)
-		default:
-			b = append(b, c)
 		}
+		if i < 0 {
+			return
+		}
+		r, n := escaped(s[i:])
+		b.WriteRune(r)
+		s = s[i+n:]
 	}
-	return string(b)
+}
+
+// escaped returns the character that s begins with as an escape, and the length
+// of that. Half a surrogate pair is U+FFFD.
+func escaped(s string) (rune, int) {
+	switch c := s[1]; c {
+	case 'b':
+		return '\b', 2
+	case 'f':
+		return '\f', 2
+	case 'n':
+		return '\n', 2
+	case 'r':
+		return '\r', 2
+	case 't':
+		return '\t', 2
+	case 'u':
+		r := hex4(s[2:])
+		if !utf16.IsSurrogate(r) {
+			return r, 6
+		}
+		if len(s) >= 12 && s[6] == '\\' && s[7] == 'u' {
+			if r := utf16.DecodeRune(r, hex4(s[8:])); r != utf8.RuneError {
+				return r, 12
+			}
+		}
+		return utf8.RuneError, 6
+	default:
+		return rune(c), 2
+	}
 }
 
 // Canonical returns the input in one form for all its spellings: keys sorted,

@@ -14,6 +14,7 @@ import (
 // none can slip through.
 type program struct {
 	root  *node
+	into  *shape // what it is decoded into, nil if that is not known
 	fills []fill // defaults of the root's properties, by bit
 }
 
@@ -73,7 +74,7 @@ func compileProgram(c *compiler, s *shape) *program {
 	if b.failed || n.any {
 		return nil
 	}
-	p := &program{root: n}
+	p := &program{root: n, into: s}
 	for target := root; n.fallback != 0; target = target.ref {
 		if target.props == nil {
 			if target.ref == nil {
@@ -107,7 +108,7 @@ func (b *builder) fail() *node {
 // what null and other spellings of a key do depends on the shape.
 func (b *builder) node(r *rule, s *shape) *node {
 	if r == nil {
-		if s != nil && s.form != leaf {
+		if s != nil && s.form >= sequence {
 			return b.fail() // what keys do depends on fields that no rule knows of
 		}
 		return &node{any: true}
@@ -225,7 +226,7 @@ func (b *builder) fillIn(n *node, r *rule, s *shape) {
 		b.fail()
 		return
 	}
-	n.any = (s == nil || s.form == leaf) && r.types == 0 && !n.hasEnum && !n.counted && n.pattern == nil && !n.bounded && n.either == nil &&
+	n.any = (s == nil || s.form < sequence) && r.types == 0 && !n.hasEnum && !n.counted && n.pattern == nil && !n.bounded && n.either == nil &&
 		len(n.fields) == 0 && n.required == 0 && n.extra != nil && n.extra.any &&
 		n.items.any && n.minItems <= 0 && n.maxItems == math.MaxInt
 }

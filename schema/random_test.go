@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"os"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -286,7 +288,7 @@ func (r source) near(v *value, depth int) *value {
 // TestRandom holds the package to its promises with schemas and inputs that
 // nobody thought of. SCHEMA_ROUNDS asks for more rounds.
 func TestRandom(t *testing.T) {
-	rounds := 3000
+	rounds := 1500
 	if n, err := strconv.Atoi(os.Getenv("SCHEMA_ROUNDS")); err == nil {
 		rounds = n
 	}
@@ -386,4 +388,115 @@ func checkDialects(t *testing.T, doc json.RawMessage) {
 			}
 		}
 	}
+}
+
+// goType makes a Go type that a schema's values may be decoded into.
+func (r source) goType(v *value, depth int) reflect.Type {
+	name := ""
+	if t := v.get("type"); t != nil {
+		name = t.text
+		for _, n := range t.items {
+			if n.text != "null" {
+				name = n.text
+			}
+		}
+	}
+	anyType := reflect.TypeFor[any]()
+	if r.IntN(15) == 0 || v.kind != kObject || depth == 0 {
+		return anyType
+	}
+	typ := anyType
+	switch name {
+	case "string":
+		typ = []reflect.Type{reflect.TypeFor[string](), reflect.TypeFor[named](), reflect.TypeFor[[]byte](), reflect.TypeFor[netip.Addr]()}[max(0, r.IntN(12)-8)]
+	case "integer":
+		typ = []reflect.Type{reflect.TypeFor[int](), reflect.TypeFor[int8](), reflect.TypeFor[uint64](), reflect.TypeFor[float32](), reflect.TypeFor[json.Number]()}[r.IntN(5)]
+	case "number":
+		typ = []reflect.Type{reflect.TypeFor[float64](), reflect.TypeFor[int](), reflect.TypeFor[json.RawMessage]()}[max(0, r.IntN(6)-3)]
+	case "boolean":
+		typ = reflect.TypeFor[bool]()
+	case "array":
+		items := v.get("items")
+		if items == nil {
+			items = objectValue()
+		}
+		typ = reflect.SliceOf(r.goType(items, depth-1))
+		if r.IntN(10) == 0 {
+			typ = reflect.ArrayOf(2, typ.Elem())
+		}
+	case "object":
+		if extra := v.get("additionalProperties"); extra != nil && extra.kind == kObject && r.IntN(2) == 0 {
+			return reflect.MapOf(reflect.TypeFor[string](), r.goType(extra, depth-1))
+		}
+		var fields []reflect.StructField
+		for i, m := range v.get("properties").members {
+			tag := `json:"` + m.key + `"`
+			if i == 0 && r.IntN(3) == 0 {
+				tag += ` alias:"x,b"`
+			}
+			fields = append(fields, reflect.StructField{Name: "F" + strconv.Itoa(i), Type: r.goType(m.val, depth-1), Tag: reflect.StructTag(tag)})
+		}
+		if r.IntN(4) == 0 {
+			fields = append(fields, reflect.StructField{Name: "PATH", Type: reflect.TypeFor[*string]()})
+		}
+		typ = reflect.StructOf(fields)
+	}
+	if r.IntN(5) == 0 {
+		typ = reflect.PointerTo(typ)
+	}
+	return typ
+}
+
+// TestRandomTypes: decoding the quick way and the slow way give the same, and
+// what encoding/json gives where that is to be trusted.
+func TestRandomTypes(t *testing.T) {
+	rounds := 1500
+	if n, err := strconv.Atoi(os.Getenv("SCHEMA_ROUNDS")); err == nil {
+		rounds = n
+	}
+	var programs, quick, good, same int
+	for seed := range rounds {
+		r := source{rand.New(rand.NewPCG(uint64(seed), 11))}
+		tree := r.schema(4, false)
+		doc := json.RawMessage(appendCompact(nil, tree))
+		typ := r.goType(tree, 6)
+		s, err := Bind(doc, typ)
+		require.NoError(t, err)
+		if s.program != nil {
+			programs++
+		}
+		for range 8 {
+			input := json.RawMessage(appendCompact(nil, r.near(tree, 5)))
+			what := fmt.Sprintf("seed %d\nschema %s\ntype %v\ninput %s", seed, doc, typ, input)
+			got, want := reflect.New(typ), reflect.New(typ)
+			repairs, err := s.Decode(input, got.Interface(), nil)
+			repairs2, err2 := slow(s).Decode(input, want.Interface(), nil)
+			require.Equal(t, err2, err, what)
+			require.Equal(t, repairs2, repairs, what)
+			require.Equal(t, want.Interface(), got.Interface(), what)
+			if err != nil {
+				continue
+			}
+			good++
+			if ok, f := s.program.run(input); ok && !f.odd {
+				quick++
+			}
+			// Plain input reaches the type as encoding/json would have it.
+			out, _, err := s.Prepare(input, nil)
+			require.NoError(t, err, what)
+			canonical, err := Canonical(out)
+			require.NoError(t, err)
+			plain := reflect.New(typ)
+			if strings.Contains(strings.ToLower(typ.String()), "rawmessage") || strings.Contains(string(doc)+string(out), `"A"`) || strings.Contains(typ.String(), "PATH") || strings.Contains(typ.String(), "Number") {
+				continue // keeps its spelling, or minds the case of keys
+			}
+			if json.Unmarshal(canonical, plain.Interface()) == nil {
+				same++
+				require.Equal(t, plain.Interface(), got.Interface(), what)
+			}
+		}
+	}
+	t.Logf("%d programs; %d decoded, %d of them the quick way, %d compared with encoding/json", programs, good, quick, same)
+	require.Greater(t, quick, rounds/4)
+	require.Greater(t, same, rounds/4)
 }

@@ -236,18 +236,26 @@ func (s *Schema) Decode(input json.RawMessage, dst any, opt *Options) ([]Repair,
 		return nil, fmt.Errorf("schema: Decode into %T, want a non-nil pointer", dst)
 	}
 	bound := target.Type().Elem() == s.typ
-	ok, f := s.program.run(input)
-	if ok && bound && !f.odd {
-		text := input
-		if f.absent != 0 {
-			text = s.program.splice(input, f.absent)
-		}
-		if json.Unmarshal(text, dst) == nil {
-			return nil, nil
+	sure := false
+	if s.program != nil {
+		r := runner{b: input, root: s.program.root}
+		sure = r.run()
+		if sure && bound && !r.odd {
+			text := input
+			if r.absent != 0 {
+				text = s.program.splice(input, r.absent)
+			}
+			if target.Elem().IsZero() {
+				if s.program.store(text, &r.lists, target.Elem()) {
+					return nil, nil
+				}
+			} else if json.Unmarshal(text, dst) == nil {
+				return nil, nil
+			}
 		}
 	}
 	target.Elem().SetZero()
-	v, repairs, err := s.settle(input, opt, ok)
+	v, repairs, err := s.settle(input, opt, sure)
 	if err != nil {
 		return nil, err
 	}

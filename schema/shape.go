@@ -18,11 +18,13 @@ type shape struct {
 	fields map[string]int // of an object, into list
 	list   []shapeField   // of an object
 	reads  bool           // the type reads JSON itself
+	direct bool           // of an object: each field can be set by its index
 }
 
 type shapeField struct {
 	name    string
 	shape   *shape
+	index   []int
 	aliases []string
 }
 
@@ -30,11 +32,13 @@ type form uint8
 
 const (
 	leaf   form = iota // left to encoding/json as it is
+	text               // strings
+	truth              // booleans
 	signed             // integers of typ.Bits()
 	unsigned
 	anyInt // big.Int
 	float
-	sequence
+	sequence // from here on, values have parts
 	mapping
 	structure
 )
@@ -59,6 +63,11 @@ func shapeOf(t reflect.Type, known map[reflect.Type]*shape) *shape {
 		return s
 	}
 	switch k := t.Kind(); {
+	case t == numberType:
+	case k == reflect.String:
+		s.form = text
+	case k == reflect.Bool:
+		s.form = truth
 	case reflect.Int <= k && k <= reflect.Int64:
 		s.form = signed
 	case reflect.Uint <= k && k <= reflect.Uintptr:
@@ -70,12 +79,13 @@ func shapeOf(t reflect.Type, known map[reflect.Type]*shape) *shape {
 	case k == reflect.Map:
 		s.form, s.elem = mapping, shapeOf(t.Elem(), known)
 	case k == reflect.Struct:
-		s.form, s.fields = structure, map[string]int{}
+		s.form, s.fields, s.direct = structure, map[string]int{}, true
 		for _, f := range jsonFields(t) {
-			sub := shapeField{name: f.name, shape: &shape{typ: f.typ}, aliases: aliasesOf(&f)}
+			sub := shapeField{name: f.name, shape: &shape{typ: f.typ}, index: f.index, aliases: aliasesOf(&f)}
 			if !f.quoted {
 				sub.shape = shapeOf(f.typ, known)
 			}
+			s.direct = s.direct && !f.quoted && !f.pointed
 			s.fields[f.name] = len(s.list)
 			s.list = append(s.list, sub)
 		}
