@@ -138,6 +138,9 @@ type DeniedError struct {
 	Err     error    // the approver's own error, if any
 }
 
+// maxReason bounds a reason, in bytes; users write them, too.
+const maxReason = 8 << 10
+
 // Error says what was denied, why, and not to repeat it.
 func (e *DeniedError) Error() string {
 	var b strings.Builder
@@ -151,7 +154,7 @@ func (e *DeniedError) Error() string {
 	b.WriteString(".")
 	if e.Reason != "" {
 		b.WriteString(" ")
-		b.WriteString(strings.TrimRight(clip(e.Reason, 2000), " \n"))
+		b.WriteString(strings.TrimRight(clip(e.Reason, maxReason), " \n"))
 		if !strings.HasSuffix(e.Reason, ".") {
 			b.WriteString(".")
 		}
@@ -159,6 +162,9 @@ func (e *DeniedError) Error() string {
 	b.WriteString(" Do not repeat the same call; choose another way or ask the user.")
 	return b.String()
 }
+
+// ModelText is the same as Error: the approver's own error is not for the model.
+func (e *DeniedError) ModelText() string { return e.Error() }
 
 // Is reports whether target is [ErrDenied].
 func (e *DeniedError) Is(target error) bool { return target == ErrDenied }

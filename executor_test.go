@@ -454,6 +454,7 @@ func TestAskWithoutAndWithApprover(t *testing.T) {
 			var d *tool.DeniedError
 			require.ErrorAs(t, out.Err, &d)
 			assert.Equal(t, "1", d.Request.CallID)
+			assert.Contains(t, out.Result.Text, "Permission denied: edit a.go.", "and not the approver's own failure")
 		})
 	}
 	t.Run("a rejection may end the turn", func(t *testing.T) {
