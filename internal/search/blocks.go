@@ -68,7 +68,7 @@ func (g *grepWorker) long(f file, rel, text []byte) (n int, more bool) {
 	line := g.m.Stream()
 	found := false
 	tail := make([]byte, 0, 2*margin)
-	offset := 0 // of the current piece in the line
+	offset := 0     // of the current piece in the line
 	var head []byte // the beginning, as context for others should it come to that
 	take := func(piece []byte, at int) bool {
 		found = true

@@ -1,6 +1,8 @@
 package search
 
 import (
+	"bytes"
+	"encoding/binary"
 	"errors"
 	"os"
 	"strings"
@@ -121,21 +123,17 @@ func (s *fdFS) list(d *dir, l *listing) (bool, error) {
 	if err != nil || n <= 0 {
 		return false, err
 	}
-	const header = int(unsafe.Offsetof(unix.Dirent{}.Name))
+	// struct linux_dirent64: inode, offset, length of the record, type, name.
+	const lengthAt, typeAt, header = 16, 18, 19
 	for b := l.raw[:n]; len(b) > header; {
-		e := (*unix.Dirent)(unsafe.Pointer(unsafe.SliceData(b)))
-		size := int(e.Reclen)
+		size := int(binary.NativeEndian.Uint16(b[lengthAt:]))
 		if size <= header || size > len(b) {
 			break
 		}
 		name := b[header:size]
-		end := 0
-		for end < len(name) && name[end] != 0 {
-			end++
-		}
-		name = name[:end]
-		if s := unsafeString(name); e.Ino != 0 && s != "." && s != ".." {
-			l.add(name, entryKind(e.Type))
+		name = name[:max(bytes.IndexByte(name, 0), 0)]
+		if s := unsafeString(name); s != "" && s != "." && s != ".." && binary.NativeEndian.Uint64(b) != 0 {
+			l.add(name, entryKind(b[typeAt]))
 		}
 		b = b[size:]
 	}

@@ -450,7 +450,10 @@ func TestPrivateAndTemporary(t *testing.T) {
 func TestPanicOfAHookIsAnError(t *testing.T) {
 	dir := tree(t, project)
 	_, err := New(Options{}).Grep(t.Context(), openRoot(t, dir), Query{Pattern: "foo", Scope: Scope{Private: func(string) bool { panic("oh") }}})
-	require.ErrorContains(t, err, "panic: oh")
+	require.EqualError(t, err, "search: panic: oh")
+	var p *PanicError
+	require.ErrorAs(t, err, &p)
+	assert.Contains(t, string(p.Stack), "TestPanicOfAHook")
 }
 
 func TestErrors(t *testing.T) {

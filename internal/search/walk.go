@@ -175,6 +175,15 @@ func (w *walk) finished() {
 	w.mu.Unlock()
 }
 
+// A PanicError is a panic in a hook of the host, or in the engine, that ended a
+// search.
+type PanicError struct {
+	Value any
+	Stack []byte
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("search: panic: %v", e.Value) }
+
 // beginner and ender are visitors with something to do for each worker.
 type beginner interface{ begin(w *worker) }
 type ender interface{ end(w *worker) }
@@ -191,7 +200,7 @@ func (w *walk) work() {
 		if r := recover(); r != nil {
 			w.mu.Lock()
 			if w.fault == nil {
-				w.fault = fmt.Errorf("search: panic: %v\n%s", r, debug.Stack())
+				w.fault = &PanicError{Value: r, Stack: debug.Stack()}
 			}
 			w.mu.Unlock()
 			w.halt()

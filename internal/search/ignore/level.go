@@ -22,7 +22,7 @@ type Level struct {
 	Ignore    *Rules // .ignore
 	GitIgnore *Rules // .gitignore; of no effect outside a repository
 	Exclude   *Rules // the repository's own exclude file; only with Repository
-	User      *Rules // the user's excludes file; only in the topmost level
+	User      *Rules // the user's excludes file; of no effect outside a repository
 }
 
 // Match returns the verdict on path, which must lie below the level's directory
@@ -58,17 +58,16 @@ func (l *Level) Match(path []byte, isDir bool) Verdict {
 				break
 			}
 		}
-		if v := repo.Exclude.Match(path[repo.Dir:], isDir); v != None {
-			return v
-		}
+	}
+	if repo == nil {
+		return None
+	}
+	if v := repo.Exclude.Match(path[repo.Dir:], isDir); v != None {
+		return v
 	}
 	for x := l; x != nil; x = x.Parent {
 		if x.User != nil {
-			from := x.Dir
-			if repo != nil {
-				from = repo.Dir
-			}
-			return x.User.Match(path[from:], isDir)
+			return x.User.Match(path[repo.Dir:], isDir)
 		}
 	}
 	return None

@@ -81,16 +81,24 @@ func (f *finder) next(text []byte, from int) int {
 
 // nextPair compares two bytes of the literal at eight places at once.
 func (f *finder) nextPair(text []byte, from int) int {
-	last := max(f.i, f.j) + 8
+	last := max(f.i, f.j)
+	t1, t2 := text[min(f.i, len(text)):], text[min(f.j, len(text)):]
+	r1, r2, m1, m2 := f.r1, f.r2, f.m1, f.m2
 	p := from
-	if p+last <= len(text) {
-		t1, t2 := text[f.i:], text[f.j:]
-		end := len(text) - last
-		for ; p <= end; p += 8 {
-			x := (binary.LittleEndian.Uint64(t1[p:]) | f.m1) ^ f.r1 | (binary.LittleEndian.Uint64(t2[p:]) | f.m2) ^ f.r2
-			// Zero bytes of x become high bits; a false one may follow a true one.
-			for z := (x - ones) &^ x & highs; z != 0; z &= z - 1 {
-				if q := p + bits.TrailingZeros64(z)/8; f.at(text, q) {
+	for ; p+last+32 <= len(text); p += 32 {
+		a, b := (*[32]byte)(t1[p:]), (*[32]byte)(t2[p:])
+		x0 := (binary.LittleEndian.Uint64(a[0:]) | m1) ^ r1 | (binary.LittleEndian.Uint64(b[0:]) | m2) ^ r2
+		x1 := (binary.LittleEndian.Uint64(a[8:]) | m1) ^ r1 | (binary.LittleEndian.Uint64(b[8:]) | m2) ^ r2
+		x2 := (binary.LittleEndian.Uint64(a[16:]) | m1) ^ r1 | (binary.LittleEndian.Uint64(b[16:]) | m2) ^ r2
+		x3 := (binary.LittleEndian.Uint64(a[24:]) | m1) ^ r1 | (binary.LittleEndian.Uint64(b[24:]) | m2) ^ r2
+		// Zero bytes of x become high bits; a false one may follow a true one.
+		z0, z1, z2, z3 := (x0-ones)&^x0&highs, (x1-ones)&^x1&highs, (x2-ones)&^x2&highs, (x3-ones)&^x3&highs
+		if z0|z1|z2|z3 == 0 {
+			continue
+		}
+		for i, z := range [4]uint64{z0, z1, z2, z3} {
+			for ; z != 0; z &= z - 1 {
+				if q := p + i*8 + bits.TrailingZeros64(z)/8; f.at(text, q) {
 					return q
 				}
 			}

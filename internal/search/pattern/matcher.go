@@ -10,6 +10,13 @@ import (
 // keepTable is the largest table that is kept for the next search.
 const keepTable = 512 << 10
 
+// falseFrom is the number of bytes per line found in vain below which reading
+// everything with the automaton is cheaper.
+const falseFrom = 600
+
+// tryAgain is the number of bytes after which literals get another chance.
+const tryAgain = 8 << 20
+
 // A Matcher finds lines. It belongs to one goroutine at a time.
 type Matcher struct {
 	p      *Pattern
@@ -56,7 +63,13 @@ func (m *Matcher) Release() {
 // text begins at the start of a line and is at most lazydfa.MaxText bytes long.
 // It is not for patterns with Multiline set.
 func (m *Matcher) Lines(text []byte, at []int32) []int32 {
-	if m.p.find == nil || m.noLits {
+	if m.p.find == nil {
+		return m.dfa.Lines(text, at)
+	}
+	if m.noLits {
+		if m.read += len(text); m.read > tryAgain {
+			m.noLits, m.read, m.failed = false, 0, 0 // other files may be different
+		}
 		return m.dfa.Lines(text, at)
 	}
 	find := m.p.find
@@ -87,8 +100,8 @@ func (m *Matcher) Lines(text []byte, at []int32) []int32 {
 			begin := pos + bytes.LastIndexByte(text[pos:best], '\n') + 1
 			if p := m.dfa.Find(text[begin:end]); p >= 0 {
 				at = append(at, int32(begin+p))
-			} else if m.failed++; m.failed*200 > m.read+pos && m.failed > 64 {
-				m.noLits = true // the literals do not tell lines apart
+			} else if m.failed++; m.failed*falseFrom > m.read+pos && m.failed > 64 {
+				m.noLits, m.read = true, 0 // the literals do not tell lines apart
 				base := end + 1
 				if base < len(text) {
 					n := len(at)

@@ -9,10 +9,9 @@ import (
 const (
 	costIndexByte = 0.06 // per byte read by bytes.IndexByte
 	costStop      = 13.0 // each time that stops at a byte
-	costPair      = 0.21 // per byte of the scan for two bytes at once
+	costPair      = 0.30 // per byte of the scan for two bytes at once
 	costAutomaton = 0.45 // per byte of lazydfa with four streams
-	costHit       = 60.0 // each line found by an exact literal
-	costVerify    = 120.0
+	costVerify    = 30.0 // each line found by a literal, beyond what the automaton spends on a match
 )
 
 func freq(b byte) float64 { return float64(frequency[b]) / 65536 }
@@ -47,8 +46,8 @@ func (l literal) rarest() (i, j int) {
 }
 
 // cost estimates what looking for a set costs per byte of text. Letters follow
-// each other by habit, so literals are far more frequent than the product of
-// their bytes.
+// each other by habit, so a word is about as frequent as its two rarest letters
+// beside each other.
 func cost(set []literal) float64 {
 	if !usable(set) {
 		return 1e9
@@ -59,7 +58,7 @@ func cost(set []literal) float64 {
 		rate := l.chance(i)
 		if i != j {
 			rate *= l.chance(j)
-			for k := 2; k < min(len(l.s), 6); k++ {
+			for k := 6; k < min(len(l.s), 10); k++ {
 				rate *= 0.3
 			}
 		}
