@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/big"
 	"reflect"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -95,7 +96,7 @@ func TestBadInputMatrix(t *testing.T) {
 		{name: "1e2 for int", input: `{"path":"a","limit":1e2}`, want: matrix{Path: "a", Limit: 100}},
 		{name: "beyond 2^53", input: `{"path":"a","limit":9007199254740993}`, want: matrix{Path: "a", Limit: 9007199254740993}},
 		{name: "beyond 2^53 on the slow way", input: `{"path":"a","limit":9007199254740993,"at":{"line":9007199254740993.0}}`, want: matrix{Path: "a", Limit: 9007199254740993, At: &point{Line: 9007199254740993}}},
-		{name: "out of range", input: `{"path":"a","limit":9223372036854775808}`, issues: []string{"/limit: want integer <= 9223372036854775807, got number 9223372036854775808"}},
+		{name: "out of range", input: `{"path":"a","limit":9223372036854775808}`, issues: []string{"/limit: want integer <= 9223372036854775807, got number 9223372036854775808"}, example: `{"path":"a"}`},
 		{name: "empty arguments", input: ``, issues: []string{"/path: want string, got nothing (required)"}, example: `{"path":"<path>"}`},
 		{name: "twice, the last counts whole", input: `{"path":"a","at":{"line":1},"at":{"line":2},"path":"b"}`, want: matrix{Path: "b", At: &point{Line: 2}}},
 		{name: "array for the whole", input: `[1]`, issues: []string{"input: want object, got array of 1 item"}, example: `{"path":"<path>"}`},
@@ -271,6 +272,51 @@ func TestGoTypes(t *testing.T) {
 	assert.Equal(t, map[int]string{7: "x"}, v.Keys)
 	assert.Equal(t, []*point{{Line: 1}}, v.List)
 	assert.Equal(t, 12, v.Q)
+}
+
+// TestExampleOfType: the example of a misfit has a value that the type takes.
+func TestExampleOfType(t *testing.T) {
+	type in struct {
+		When time.Time   `json:"when"`
+		Also []time.Time `json:"also,omitempty"`
+		P    picky       `json:"p,omitempty"`
+	}
+	s := must[in](t)
+	var v in
+	_, err := s.Decode([]byte(`{"when":"soon","also":["2024-02-29T00:00:00Z","x"],"p":"boom"}`), &v, nil)
+	var e *Error
+	require.ErrorAs(t, err, &e)
+	assert.Len(t, e.Issues, 3)
+	assert.Equal(t, `{"when":"2025-01-31T12:00:00Z","also":["2024-02-29T00:00:00Z","2025-01-31T12:00:00Z"]}`, string(e.Example))
+}
+
+// TestLargeInput: repair reaches the end of a long list.
+func TestLargeInput(t *testing.T) {
+	type in struct {
+		Points []point `json:"points"`
+	}
+	s := must[in](t)
+	var b strings.Builder
+	const n = 60_000
+	for i := range n {
+		b.WriteString(`,{"line":"` + strconv.Itoa(i) + `","col":null}`)
+	}
+	var v in
+	repairs, err := s.Decode([]byte(`{"points":[`+b.String()[1:]+`]}`), &v, nil)
+	require.NoError(t, err)
+	assert.Len(t, repairs, n)
+	assert.Equal(t, n-1, v.Points[n-1].Line)
+}
+
+// TestDecodeReplaces: nothing is left of what was there, whichever way is taken.
+func TestDecodeReplaces(t *testing.T) {
+	s := must[matrix](t)
+	for _, input := range []string{`{"path":"a"}`, `{"path":"a","limit":null}`, `{"path":"a","path":"a"}`} {
+		v := matrix{Path: "old", Limit: 7, Tags: []string{"x"}, At: &point{1, 2}, Env: map[string]string{"A": "B"}}
+		_, err := s.Decode([]byte(input), &v, nil)
+		require.NoError(t, err)
+		assert.Equal(t, matrix{Path: "a"}, v, input)
+	}
 }
 
 // TestOpenObject: where other keys are allowed, one that differs from a field in

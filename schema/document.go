@@ -154,7 +154,7 @@ func (d *document) resolve(ref string) (*value, error) {
 	case frag == "":
 		target = d.root
 	case frag[0] == '/':
-		target = d.point(frag)
+		target = d.root.point(frag)
 	default:
 		target = d.anchors[frag]
 	}
@@ -164,9 +164,11 @@ func (d *document) resolve(ref string) (*value, error) {
 	return target, nil
 }
 
-// point follows a JSON Pointer, giving nil where it leaves the document.
-func (d *document) point(p string) *value {
-	v := d.root
+// point follows a JSON Pointer from v, giving nil where it leads out of it.
+func (v *value) point(p string) *value {
+	if p == "" {
+		return v
+	}
 	for part := range strings.SplitSeq(p[1:], "/") {
 		if strings.Contains(part, "~") {
 			part = pointerUnescaper.Replace(part)

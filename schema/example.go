@@ -15,12 +15,18 @@ const (
 )
 
 // example builds a corrected form of v: what fits stays, what does not is
-// replaced or left out, what is missing is made up. It returns nil if it does
-// not find one that is valid and short.
-func (s *Schema) example(v *value) json.RawMessage {
-	m := maker{track: s.track}
+// replaced or left out, what is missing is made up. What is at the paths in bad
+// does not fit, though it is valid. It returns nil if it does not find an example
+// that is valid and short.
+func (s *Schema) example(v *value, bad ...string) json.RawMessage {
+	m := maker{track: s.track, bad: map[*value]bool{}}
+	for _, p := range bad {
+		if e := v.point(p); e != nil {
+			m.bad[e] = true
+		}
+	}
 	for _, spare := range []bool{false, true} {
-		m.spare, m.steps = spare, 0
+		m.spare, m.steps = spare, stepsFor(v)
 		e := m.mend(s.root, v, "", 0)
 		if e == nil {
 			return nil
@@ -38,11 +44,15 @@ func (s *Schema) example(v *value) json.RawMessage {
 // maker makes examples.
 type maker struct {
 	track bool
-	spare bool // leave out all that is not required
-	steps int
+	bad   map[*value]bool // values not to be kept
+	spare bool            // leave out all that is not required
+	steps int             // left
 }
 
 func (m *maker) fits(r *rule, v *value) bool {
+	if m.bad[v] {
+		return false
+	}
 	w := walker{track: m.track, quiet: 1, steps: m.steps}
 	ok := w.check(r, v, nil)
 	m.steps = w.steps
@@ -52,7 +62,7 @@ func (m *maker) fits(r *rule, v *value) bool {
 // mend returns a value for r that keeps what it can of v, which may be nil. The
 // name is that of the property, for made-up text. It returns nil if it is at a loss.
 func (m *maker) mend(r *rule, v *value, name string, depth int) *value {
-	if m.steps++; m.steps > maxSteps || depth > maxExampleDepth {
+	if m.steps--; m.steps < 0 || depth > maxExampleDepth {
 		return nil
 	}
 	if v == nil || v.kind < kArray {
@@ -61,7 +71,7 @@ func (m *maker) mend(r *rule, v *value, name string, depth int) *value {
 		}
 		return m.make(r, name, depth)
 	}
-	if r.kinds&v.types() == 0 {
+	if r.kinds&v.types() == 0 || m.bad[v] {
 		return m.make(r, name, depth)
 	}
 	// An alternative that fits decides what is kept of the parts.

@@ -10,9 +10,10 @@ import (
 // maxIssues bounds how many issues are listed.
 const maxIssues = 100
 
-// maxSteps bounds the work of explaining: a schema that tries many alternatives
-// on every level of the input would otherwise take time exponential in depth.
-const maxSteps = 50_000
+// stepsFor bounds the work of explaining and repairing v: a schema that tries
+// many alternatives on every level of the input would otherwise take time
+// exponential in depth.
+func stepsFor(v *value) int { return 50_000 + 10*v.size() }
 
 // walker goes over a value beside its rule. It is not the judge of validity,
 // which is jsonschema-go: it finds the words once that has said no, and helps
@@ -22,8 +23,8 @@ type walker struct {
 	issues  []Issue
 	missing []Issue // "required" ones, listed first
 	quiet   int     // > 0: only the answer matters
-	steps   int
-	track   bool // the schema asks what was evaluated
+	steps   int     // left
+	track   bool    // the schema asks what was evaluated
 }
 
 // seen is what has been evaluated in one instance, for unevaluatedItems and
@@ -71,7 +72,7 @@ func (s *seen) merge(t *seen) {
 // explain lists everything that is wrong with v, in an order that only depends
 // on the schema and the value.
 func explain(r *rule, v *value, track bool) []Issue {
-	w := walker{track: track}
+	w := walker{track: track, steps: stepsFor(v)}
 	w.check(r, v, nil)
 	all := append(w.missing, w.issues...)
 	unique := all[:0]
@@ -85,7 +86,7 @@ func explain(r *rule, v *value, track bool) []Issue {
 
 // fits reports whether v is valid, as far as the walker can tell.
 func fits(r *rule, v *value, track bool) bool {
-	w := walker{track: track, quiet: 1}
+	w := walker{track: track, quiet: 1, steps: stepsFor(v)}
 	return w.check(r, v, nil)
 }
 
@@ -106,7 +107,7 @@ func (w *walker) try(r *rule, v *value, s *seen) bool {
 
 // check reports whether v fits r, and notes in s (if not nil) what it evaluated.
 func (w *walker) check(r *rule, v *value, s *seen) bool {
-	if w.steps++; w.steps > maxSteps || len(w.issues)+len(w.missing) >= 2*maxIssues {
+	if w.steps--; w.steps < 0 || len(w.issues)+len(w.missing) >= 2*maxIssues {
 		return true
 	}
 	if r.never {

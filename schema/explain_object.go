@@ -129,7 +129,7 @@ func (w *walker) name(r *rule, m member) bool {
 	w.enter(m.spelled())
 	defer w.leave()
 	if w.quiet == 0 {
-		sub := walker{track: w.track}
+		sub := walker{track: w.track, steps: w.steps}
 		sub.check(r, key, nil)
 		if len(sub.issues) > 0 {
 			i := sub.issues[0]

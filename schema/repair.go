@@ -11,7 +11,7 @@ type fixer struct {
 	trail
 	repair    bool // change types too; else only aliases and nulls
 	track     bool
-	steps     int
+	steps     int // left
 	repairs   []Repair
 	retyped   bool    // a repair is more than another spelling of a key
 	conflicts []Issue // keys given twice with different values
@@ -22,7 +22,7 @@ type fixer struct {
 // leaves no doubt what was meant. A value that fits its rule is never converted,
 // and neither is any value where r allows strings.
 func (f *fixer) fix(r *rule, v *value) *value {
-	if f.steps++; f.steps > maxSteps {
+	if f.steps--; f.steps < 0 {
 		return v
 	}
 	if f.repair && r.kinds&v.types() == 0 {
@@ -85,7 +85,7 @@ func (f *fixer) fits(r *rule, v *value) bool {
 	w := walker{track: f.track, quiet: 1, steps: f.steps}
 	ok := w.check(r, v, nil)
 	f.steps = w.steps
-	return ok && f.steps <= maxSteps
+	return ok && f.steps >= 0
 }
 
 func (f *fixer) note(name string, from, to *value) {
@@ -326,7 +326,7 @@ func declares(r *rule, key string) bool {
 // applyDefaults returns v with the defaults of absent properties. It adds to
 // objects that are there, and never makes one to have a place for a default.
 func applyDefaults(r *rule, v *value, steps *int) *value {
-	if *steps++; *steps > maxSteps {
+	if *steps--; *steps < 0 {
 		return v
 	}
 	out := v

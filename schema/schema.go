@@ -1,6 +1,7 @@
 package schema
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -210,11 +211,14 @@ func (s *Schema) Prepare(input json.RawMessage, opt *Options) (json.RawMessage, 
 	if ok && !f.nulls && f.absent == 0 {
 		return input, nil, nil
 	}
+	if ok && !f.nulls {
+		return s.program.splice(input, f.absent), nil, nil
+	}
 	v, repairs, err := s.settle(input, opt, ok)
 	if err != nil {
 		return nil, nil, err
 	}
-	if v.raw != "" && len(v.raw) == len(strings.TrimSpace(string(input))) {
+	if v.raw != "" && len(v.raw) == len(bytes.TrimSpace(input)) {
 		return input, repairs, nil
 	}
 	return appendValue(make([]byte, 0, len(input)+64), v), repairs, nil
@@ -226,8 +230,8 @@ func (s *Schema) Prepare(input json.RawMessage, opt *Options) (json.RawMessage, 
 // It reads what encoding/json reads, from the bytes of the input, so that
 // integers arrive exactly, with these differences: 5.0 and 1e2 are integers, as
 // in JSON Schema; keys match in their exact case; a number that the Go type
-// cannot hold is an issue; of equal keys the last counts, whole. On an error dst
-// holds the zero value.
+// cannot hold is an issue; of equal keys the last counts, whole; nothing remains
+// of what dst held before. On an error dst holds the zero value.
 //
 // The error is an [*Error], unless dst is unusable.
 func (s *Schema) Decode(input json.RawMessage, dst any, opt *Options) ([]Repair, error) {
@@ -235,6 +239,7 @@ func (s *Schema) Decode(input json.RawMessage, dst any, opt *Options) ([]Repair,
 	if target.Kind() != reflect.Pointer || target.IsNil() {
 		return nil, fmt.Errorf("schema: Decode into %T, want a non-nil pointer", dst)
 	}
+	target.Elem().SetZero()
 	bound := target.Type().Elem() == s.typ
 	sure := false
 	if s.program != nil {
@@ -245,16 +250,12 @@ func (s *Schema) Decode(input json.RawMessage, dst any, opt *Options) ([]Repair,
 			if r.absent != 0 {
 				text = s.program.splice(input, r.absent)
 			}
-			if target.Elem().IsZero() {
-				if s.program.store(text, &r.lists, target.Elem()) {
-					return nil, nil
-				}
-			} else if json.Unmarshal(text, dst) == nil {
+			if s.program.store(text, &r.lists, target.Elem()) {
 				return nil, nil
 			}
+			target.Elem().SetZero()
 		}
 	}
-	target.Elem().SetZero()
 	v, repairs, err := s.settle(input, opt, sure)
 	if err != nil {
 		return nil, err
@@ -264,9 +265,22 @@ func (s *Schema) Decode(input json.RawMessage, dst any, opt *Options) ([]Repair,
 		into = shapeOf(target.Type().Elem(), map[reflect.Type]*shape{})
 	}
 	if issues := into.decode(s.root, v, target); issues != nil {
-		return nil, &Error{Issues: issues}
+		return nil, s.misfit(v, issues, target.Type().Elem(), into)
 	}
 	return repairs, nil
+}
+
+// misfit makes the error for a valid input that a Go type refuses.
+func (s *Schema) misfit(v *value, issues []Issue, t reflect.Type, into *shape) error {
+	e := &Error{Issues: issues}
+	var paths []string
+	for _, i := range issues {
+		paths = append(paths, i.Path)
+	}
+	if example := s.example(v, paths...); example != nil && into.decode(s.root, parseText(string(example)), reflect.New(t)) == nil {
+		e.Example = example
+	}
+	return e
 }
 
 // settle is the slow way from input to a valid value. The program may have been
@@ -298,7 +312,7 @@ func (s *Schema) settle(input json.RawMessage, opt *Options, sure bool) (*value,
 			return nil, nil, notJSON(err)
 		}
 	}
-	f := fixer{repair: !strict, track: s.track}
+	f := fixer{repair: !strict, track: s.track, steps: stepsFor(v)}
 	fixed := f.fix(s.root, v)
 	lenient, fixedReason := fixed, error(nil)
 	if len(f.conflicts) == 0 {
@@ -312,8 +326,8 @@ func (s *Schema) settle(input json.RawMessage, opt *Options, sure bool) (*value,
 		}
 		fixedReason = reason
 	}
+	g := fixer{track: s.track, steps: stepsFor(v)}
 	if f.retyped {
-		g := fixer{track: s.track}
 		lenient = g.fix(s.root, v)
 	}
 	if len(f.conflicts) > 0 {
@@ -328,7 +342,7 @@ func (s *Schema) settle(input json.RawMessage, opt *Options, sure bool) (*value,
 	}
 	if reason == nil {
 		// Only a repair made it invalid.
-		return s.fill(lenient), repairs, nil
+		return s.fill(lenient), append(repairs, g.repairs...), nil
 	}
 	return nil, nil, s.refuse(lenient, fixed, nil, reason)
 }
@@ -350,7 +364,7 @@ func (s *Schema) fill(v *value) *value {
 	if !s.defaults {
 		return v
 	}
-	steps := 0
+	steps := stepsFor(v)
 	filled := applyDefaults(s.root, v, &steps)
 	if filled == v {
 		return v
