@@ -58,8 +58,14 @@ type Options struct {
 	ReadOnly string
 	// FoldCase: program names that differ only in case are the same to deny rules.
 	FoldCase bool
-	// Self lists process ids and names that kill, pkill and killall must not name, such as the host's.
+	// Self lists the ids and names of processes that kill, pkill and killall must not end. The first is the id of the one
+	// that starts the shell, which the text may call $PPID.
 	Self []string
+	// TrustUnknown: a file operand whose value is not known is no question of its own; the rule for its command decides.
+	TrustUnknown bool
+	// AllowReadOnly: a command that is proven to change nothing needs no rule, as long as no rule but one for everything asks
+	// about it. Secrets and directories outside are questions all the same.
+	AllowReadOnly bool
 }
 
 const (
@@ -82,19 +88,24 @@ func Analyze(text string, o Options) (s *Script) {
 			s.opaque(KindSyntax, "the analysis gave up on this text")
 		}
 	}()
+	s.analyze()
+	return s
+}
+
+func (s *Script) analyze() {
+	text, o := s.Text, &s.opts
 	if why := gate(text); why != "" {
 		s.opaque(KindSyntax, why)
-		return s
+		return
 	}
 	if o.Dialect == Other {
 		s.opaque(KindSyntax, "the shell is neither bash nor a plain sh")
-		return s
+		return
 	}
 	v := &visitor{s: s, tables: tablesFor(o.Programs, o.ReadOnly), span: [2]int{0, len(text)}, seen: map[string]bool{}}
 	v.fs = newResolver(&s.opts)
 	v.dialect = o.Dialect
 	v.root(text)
-	return s
 }
 
 func (s *Script) opaque(k Kind, why string) {
@@ -137,10 +148,12 @@ func parse(text string, d Dialect) ([]*syntax.Stmt, error) {
 		return f.Stmts, nil
 	}
 	var before []*syntax.Stmt
-	_ = p.Stmts(strings.NewReader(text), func(st *syntax.Stmt) bool {
+	for st, err := range p.StmtsSeq(strings.NewReader(text)) {
+		if err != nil {
+			break
+		}
 		before = append(before, st)
-		return true
-	})
+	}
 	return before, errors.New("syntax error: " + strings.TrimSpace(err.Error()))
 }
 

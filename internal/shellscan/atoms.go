@@ -20,6 +20,9 @@ const (
 	globbed                  // a glob character that came out of a variable which holds file names
 	unknown                  // some text
 	unknowns                 // some words, or none
+	splits                   // no character: what is before it may be split into words
+	null                     // no character: an empty string in quotes, which is a word
+	listed                   // no character: the globbed characters stand for names that a command printed
 )
 
 type atoms []atom
@@ -31,6 +34,14 @@ func (a atoms) text(k atomKind, s string) atoms {
 	return a
 }
 
+// quotedText appends text that was quoted.
+func (a atoms) quotedText(s string) atoms {
+	if s == "" {
+		return append(a, atom{0, null})
+	}
+	return a.text(quoted, s)
+}
+
 // word turns atoms that need no further expansion into a Word.
 func (a atoms) word() Word {
 	var w Word
@@ -40,6 +51,10 @@ func (a atoms) word() Word {
 			w.Dynamic = true
 		case at.k == unknowns:
 			w.Dynamic, w.Multi = true, true
+		case at.k == splits:
+			w.Multi = true
+		case at.k == listed:
+			w.listed = true
 		case at.k == globbed, at.k == plain && isGlob(a, i):
 			w.Glob = true
 		}
@@ -58,6 +73,8 @@ func (a atoms) word() Word {
 				pat.WriteByte('*')
 				last = r
 			}
+			continue
+		case splits, listed, null:
 			continue
 		}
 		last = at.r

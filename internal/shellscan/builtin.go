@@ -8,12 +8,6 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// free lists the builtins that need no rule.
-var free = map[string]bool{
-	":": true, "true": true, "false": true, "test": true, "[": true, "pwd": true, "exit": true, "return": true, "break": true, "continue": true,
-	"shift": true, "wait": true, "cd": true,
-}
-
 // builtin handles the commands that change the state of this shell, or run text in it.
 func (v *visitor) builtin(name string, c *Command, inv invocation, st *state) (flow, bool) {
 	words := inv.words
@@ -33,11 +27,7 @@ func (v *visitor) builtin(name string, c *Command, inv invocation, st *state) (f
 	case "test", "[":
 		c.Free, c.read = true, true
 		simple()
-		for i, w := range words {
-			if (w.Text == "-v" || w.Text == "-R") && i+1 < len(words) && !validName(words[i+1]) || i > 0 && w.Multi && i+1 < len(words) && !validName(words[i+1]) && words[i+1].Text != "]" {
-				v.opaque("a test that evaluates its operand")
-			}
-		}
+		v.testWords(words)
 	case "exit", "return", "break", "continue":
 		c.Free, c.read = true, true
 		simple()
@@ -80,6 +70,10 @@ func (v *visitor) builtin(name string, c *Command, inv invocation, st *state) (f
 		c.read = true
 		simple()
 		v.names(words, "a", []string{"REPLY"}, st)
+		if last := words[len(words)-1]; v.pipeIn.Glob && !inv.piped && validName(last) && v.envKind(last.Text) != envSensitive &&
+			(len(words) == 2 || len(words) == 3 && words[1].Text == "-r") {
+			st.assign(last.Text, listedAtoms(v.pipeIn))
+		}
 	case "mapfile", "readarray", "getopts":
 		c.read = true
 		simple()
@@ -162,6 +156,26 @@ func (v *visitor) builtin(name string, c *Command, inv invocation, st *state) (f
 }
 
 func validName(w Word) bool { return w.known() && syntax.ValidName(w.Text) }
+
+// testWords finds forms of test that evaluate a subscript: -v and -R, or words that may turn out to be these.
+func (v *visitor) testWords(words []Word) {
+	for i, w := range words[1:] {
+		next := Word{Text: "]"}
+		if i+2 < len(words) {
+			next = words[i+2]
+		}
+		switch {
+		case (w.Text == "-v" || w.Text == "-R") && next.Text != "]" && !validName(next), w.Multi, w.Glob,
+			w.Dynamic && !(next.known() && testOperators[next.Text]):
+			v.opaque("a test that may evaluate its operand")
+		}
+	}
+}
+
+var testOperators = map[string]bool{
+	"]": true, ")": true, "=": true, "==": true, "!=": true, "<": true, ">": true, "-a": true, "-o": true, "-eq": true, "-ne": true, "-lt": true, "-le": true,
+	"-gt": true, "-ge": true, "-nt": true, "-ot": true, "-ef": true,
+}
 
 // names handles builtins that assign to variables they are given: after the option letter, or as operands. A name that is
 // none may hold a subscript, which is evaluated.
@@ -290,7 +304,8 @@ func (v *visitor) trap(c *Command, words []Word, st *state) {
 		return
 	}
 	later := st.clone()
-	later.forget()
+	later.ensure()
+	clear(later.vars)
 	v.reparse(code.Text, later)
 }
 

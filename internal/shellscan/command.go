@@ -21,6 +21,7 @@ type invocation struct {
 	noFunc bool    // functions of the text are not looked at
 	prog   bool    // builtins are not looked at either
 	apart  bool    // runs in a process of its own: the state of this shell stays
+	from   Word    // for xargs: the names it is fed
 }
 
 // call handles a simple command of the text.
@@ -82,7 +83,9 @@ func (v *visitor) assignValue(a *syntax.Assign, st *state) atoms {
 					v.expand(e.Value, st, argWord)
 				}
 			}
-			v.hidden(v.source(a.Array), st)
+			if text := v.source(a.Array); strings.Contains(text, "'") {
+				v.hidden(text, st)
+			}
 		}
 	}
 	if a.Value == nil {
@@ -122,12 +125,15 @@ func (v *visitor) setVar(name string, val atoms, w Word, st *state) {
 		st.assign(name, nil)
 		return
 	}
-	fixed := make(atoms, len(val))
-	for i, at := range val {
-		if at.k == plain {
+	fixed := make(atoms, 0, len(val))
+	for _, at := range val {
+		switch at.k {
+		case null:
+			continue
+		case plain:
 			at.k = quoted // its glob characters count again when it is expanded without quotes
 		}
-		fixed[i] = at
+		fixed = append(fixed, at)
 	}
 	st.assign(name, fixed)
 	if name == "HOME" {
@@ -162,7 +168,7 @@ func (v *visitor) emit(c Command, st *state) int {
 	if st.dirs != nil {
 		c.Dirs = slices.Clone(st.dirs)
 	}
-	c.Via = slices.Clone(v.via)
+	c.Via = append([]string(nil), v.via...)
 	key := fmt.Sprint(c.Span, c.parent, c.Dirs, c.Free)
 	for _, w := range c.Argv {
 		key += "\x00" + w.Text
@@ -298,7 +304,7 @@ func (v *visitor) maybePath(idx int, w Word, st *state) {
 	if i := strings.IndexByte(w.Text, '@'); i >= 0 && i+1 < len(w.Text) && (i == 0 || strings.ContainsAny(w.Text[i+1:], "/~.")) {
 		v.file(w.from(i+1), st, u)
 	}
-	if i := strings.IndexByte(w.Text, ':'); i > 0 && i+1 < len(w.Text) && (w.Text[i+1] == '/' || strings.HasPrefix(w.Text[i+1:], "..")) {
+	if i := strings.IndexByte(w.Text, ':'); i > 0 && i+1 < len(w.Text) {
 		v.file(w.from(i+1), st, u)
 	}
 }
@@ -307,7 +313,7 @@ func (v *visitor) url(w Word) {
 	if v.quiet > 0 {
 		return
 	}
-	text := strings.NewReplacer(string(Unknown), "…", string(UnknownWords), "…").Replace(w.Text)
+	text := visible(w.Text)
 	if !slices.Contains(v.s.Network, text) && len(v.s.Network) < 64 {
 		v.s.Network = append(v.s.Network, text)
 	}

@@ -41,7 +41,7 @@ func (v *visitor) expand(w *syntax.Word, st *state, mode wordMode) []atoms {
 			return []atoms{atoms(nil).text(plain, l.Value)}
 		}
 	}
-	a, exists := v.parts(nil, w.Parts, st, mode, false)
+	a := v.parts(nil, w.Parts, st, mode, false)
 	if mode != argWord {
 		return []atoms{v.tilde(a, st, mode)}
 	}
@@ -55,16 +55,16 @@ func (v *visitor) expand(w *syntax.Word, st *state, mode wordMode) []atoms {
 	}
 	out := list[:0:0]
 	for _, a := range list {
-		if len(a) == 0 && !exists {
-			continue // an unquoted expansion to nothing is no word
+		if len(a) == 0 {
+			continue // what is empty without quotes is no word
 		}
 		out = append(out, v.tilde(a, st, mode))
 	}
 	return out
 }
 
-// parts appends the atoms of word parts. exists reports whether there is a word even when there are no atoms.
-func (v *visitor) parts(a atoms, parts []syntax.WordPart, st *state, mode wordMode, inQuotes bool) (_ atoms, exists bool) {
+// parts appends the atoms of word parts.
+func (v *visitor) parts(a atoms, parts []syntax.WordPart, st *state, mode wordMode, inQuotes bool) atoms {
 	for _, p := range parts {
 		switch p := p.(type) {
 		case *syntax.Lit:
@@ -76,9 +76,7 @@ func (v *visitor) parts(a atoms, parts []syntax.WordPart, st *state, mode wordMo
 			default:
 				a = a.unquoted(p.Value)
 			}
-			exists = exists || p.Value != ""
 		case *syntax.SglQuoted:
-			exists = true
 			switch {
 			case v.bquote > 0 && strings.Contains(p.Value, `\`):
 				a = append(a, atom{Unknown, unknown})
@@ -88,16 +86,14 @@ func (v *visitor) parts(a atoms, parts []syntax.WordPart, st *state, mode wordMo
 					a = append(a, atom{Unknown, unknown})
 					break
 				}
-				a = a.text(quoted, s)
+				a = a.quotedText(s)
 			default:
-				a = a.text(quoted, p.Value)
+				a = a.quotedText(p.Value)
 			}
 		case *syntax.DblQuoted:
-			exists = true
 			n := len(a)
-			a, _ = v.parts(a, p.Parts, st, mode, true)
-			if len(p.Parts) == 1 && n+1 == len(a) && a[n].k == unknowns {
-				exists = false // "$@" may be nothing
+			if a = v.parts(a, p.Parts, st, mode, true); len(a) == n {
+				a = append(a, atom{0, null})
 			}
 			if p.Dollar {
 				a = append(a[:n], atom{Unknown, unknown}) // translated
@@ -108,7 +104,7 @@ func (v *visitor) parts(a atoms, parts []syntax.WordPart, st *state, mode wordMo
 			if p.TempFile || p.ReplyVar {
 				v.opaque("a command substitution that runs in this shell")
 			}
-			a = append(a, v.subst(p, st, mode, inQuotes))
+			a = append(a, v.subst(p, st, mode, inQuotes)...)
 		case *syntax.ProcSubst:
 			if len(parts) != 1 || inQuotes || p.Op == syntax.CmdInTemp {
 				v.opaque("a process substitution inside a word")
@@ -129,7 +125,7 @@ func (v *visitor) parts(a atoms, parts []syntax.WordPart, st *state, mode wordMo
 			a = append(a, atom{UnknownWords, unknowns})
 		}
 	}
-	return a, exists
+	return a
 }
 
 // sub visits statements that run in a copy of the shell.
@@ -140,16 +136,36 @@ func (v *visitor) sub(list []*syntax.Stmt, st *state) {
 	v.cond = cond
 }
 
-func (v *visitor) subst(p *syntax.CmdSubst, st *state, mode wordMode, inQuotes bool) atom {
+func (v *visitor) subst(p *syntax.CmdSubst, st *state, mode wordMode, inQuotes bool) atoms {
 	if p.Backquotes {
+		v.backquoted(p)
 		v.bquote++
 		defer func() { v.bquote-- }()
 	}
 	v.sub(p.Stmts, st)
-	if inQuotes || mode != argWord {
-		return atom{Unknown, unknown}
+	if len(p.Stmts) == 1 && !inQuotes && mode == argWord && !p.Backquotes {
+		if w, ok := v.listing(p.Stmts[0], st); ok {
+			return append(listedAtoms(w), atom{0, splits})
+		}
 	}
-	return atom{UnknownWords, unknowns}
+	if inQuotes || mode != argWord {
+		return atoms{{Unknown, unknown}}
+	}
+	return atoms{{UnknownWords, unknowns}}
+}
+
+// backquoted makes a text opaque whose backquotes may end elsewhere than the parser thinks: for bash they end at the next one
+// without a backslash, be it in quotes or in a here-document.
+func (v *visitor) backquoted(p *syntax.CmdSubst) {
+	text := strings.Trim(v.source(p), "`")
+	for i := 0; i < len(text); i++ {
+		if text[i] == '\\' {
+			i++
+		} else if text[i] == '`' || strings.HasPrefix(text[i:], "<<") {
+			v.opaque("backquotes that shells read in different ways")
+			return
+		}
+	}
 }
 
 func (v *visitor) param(a atoms, p *syntax.ParamExp, st *state, mode wordMode, inQuotes bool) atoms {
@@ -196,7 +212,7 @@ func (v *visitor) param(a atoms, p *syntax.ParamExp, st *state, mode wordMode, i
 	}
 	if globs { // a file name may have blanks
 		a = append(a, val...)
-		return append(a, atom{UnknownWords, unknowns})
+		return append(a, atom{0, splits})
 	}
 	for _, at := range val {
 		a = append(a, atom{at.r, quoted})
@@ -224,6 +240,8 @@ func (v *visitor) value(name string, st *state) (atoms, bool) {
 	switch {
 	case name == "PWD":
 		return one(st.dirs)
+	case name == "PPID" && len(o.Self) > 0:
+		return atoms(nil).text(quoted, o.Self[0]), true
 	case name == "OLDPWD" && st.prev != nil:
 		return one(st.prev)
 	case st.set[name] || special[name] || st.anyFn && st.dirs == nil:

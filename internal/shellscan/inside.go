@@ -28,7 +28,9 @@ func (v *visitor) paramInside(p *syntax.ParamExp, st *state, inQuotes bool) {
 		}
 		v.word(w, st)
 		// Inside double quotes bash does not take single quotes as quotes, and unquoted it expands <(…).
-		v.hidden(v.source(w), st)
+		if text := v.source(w); strings.ContainsAny(text, "'<>") {
+			v.hidden(text, st)
+		}
 	}
 	if p.NestedParam != nil {
 		v.parts(nil, []syntax.WordPart{p.NestedParam}, st, testWord, inQuotes)
@@ -56,7 +58,9 @@ func (v *visitor) arithm(x syntax.ArithmExpr, st *state) {
 	case *syntax.Word:
 		if x != nil {
 			v.word(x, st)
-			v.hidden(v.source(x), st)
+			if text := v.source(x); strings.Contains(text, "'") {
+				v.hidden(text, st)
+			}
 		}
 	case *syntax.BinaryArithm:
 		v.arithm(x.X, st)

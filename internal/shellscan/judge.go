@@ -1,204 +1,9 @@
 package shellscan
 
 import (
-	"path"
 	"slices"
 	"strings"
 )
-
-// An Action is what a rule says. Its zero value asks.
-type Action int
-
-const (
-	Ask Action = iota
-	Allow
-	Deny
-)
-
-// String returns "ask", "allow" or "deny".
-func (a Action) String() string { return [...]string{"ask", "allow", "deny"}[a] }
-
-// stricter returns the one of two decisions that counts.
-func stricter(a, b Action) Action {
-	rank := [...]int{Ask: 1, Allow: 0, Deny: 2}
-	if rank[a] >= rank[b] {
-		return a
-	}
-	return b
-}
-
-// A Rule decides about the patterns of a permission. Both names are wildcard patterns, see [Match].
-type Rule struct {
-	Permission string
-	Pattern    string
-	Action     Action
-}
-
-// Rules is where decisions come from.
-type Rules interface {
-	// Configured returns the rules whose permission covers the name, in the order in which they were written: the last
-	// one that matches decides.
-	Configured(permission string) []Rule
-	// Approved returns the patterns that a user has approved for the permission. They turn a question into consent, and
-	// never anything else.
-	Approved(permission string) []string
-}
-
-// A List is a list of rules without approvals.
-type List []Rule
-
-// Configured implements [Rules].
-func (l List) Configured(permission string) []Rule {
-	var out []Rule
-	for _, r := range l {
-		if Match(r.Permission, permission) {
-			out = append(out, r)
-		}
-	}
-	return out
-}
-
-// Approved implements [Rules].
-func (List) Approved(string) []string { return nil }
-
-// A Question is one permission that a text needs.
-type Question struct {
-	Permission string   // "bash", "external_directory", "read" or "edit"
-	Patterns   []string // what would be done
-	Always     []string // what may be remembered; empty: nothing
-	Protected  bool     // secrets, and files that make programs run something: a pattern of stars does not allow them
-	Opaque     bool     // the pattern is the whole text, because its parts cannot be judged
-
-	// Plain reports files inside the root that a command names as its arguments. They follow the rules for their
-	// permission; where there is none, the rule for the command is enough.
-	Plain bool
-
-	s        *Script
-	commands []int // for bash, one for each pattern
-	files    []int
-	unknown  bool
-}
-
-// A Decision is what rules say about a question or a text.
-type Decision struct {
-	Action  Action
-	Reasons []string // why it is not allowed, for the user and the model
-}
-
-func (d *Decision) add(a Action, why string) {
-	d.Action = stricter(d.Action, a)
-	if why != "" && a != Allow && !slices.Contains(d.Reasons, why) {
-		d.Reasons = append(d.Reasons, why)
-	}
-}
-
-const unknownPath = "<unknown>"
-
-// Asks returns every permission that the text needs, whatever the rules are: directories outside of the roots, all in one
-// question; secrets and protected files; files that redirections write and read; plain operands; and the commands.
-func (s *Script) Asks() []*Question {
-	var out []*Question
-	dirs := &Question{Permission: "external_directory", s: s}
-	groups := map[[3]string]*Question{}
-	var order []*Question
-	group := func(f *FileUse, permission string, protected, plain bool) {
-		key := [3]string{permission, map[bool]string{true: "p"}[protected], map[bool]string{true: "p"}[plain]}
-		q := groups[key]
-		if q == nil {
-			q = &Question{Permission: permission, Protected: protected, Plain: plain, s: s}
-			groups[key] = q
-			order = append(order, q)
-		}
-		for _, p := range f.rel {
-			if !slices.Contains(q.Patterns, p) {
-				q.Patterns = append(q.Patterns, p)
-			}
-		}
-		if len(f.rel) == 0 {
-			q.Patterns = appendNew(q.Patterns, f.Path)
-		}
-		q.Always = nil
-		if !protected {
-			q.Always = q.Patterns
-		}
-	}
-	for i := range s.Files {
-		f := &s.Files[i]
-		for _, d := range f.outside {
-			dirs.Patterns = appendNew(dirs.Patterns, strings.TrimSuffix(d, "/")+"/*")
-			dirs.Always = appendNew(dirs.Always, strings.TrimSuffix(d, "/")+"/*")
-		}
-		if f.Unknown {
-			dirs.Patterns = appendNew(dirs.Patterns, unknownPath)
-			dirs.unknown = true
-		}
-		if f.Mode&Write != 0 {
-			if len(f.rel) > 0 || f.Protected || f.Secret {
-				group(f, "edit", f.Protected || f.Secret, !f.Redirect && !f.Protected && !f.Secret)
-			}
-		} else if f.Protected { // an unknown program may write it
-			group(f, "edit", true, false)
-		}
-		if f.Mode&Read != 0 && (len(f.rel) > 0 || f.Secret) {
-			group(f, "read", f.Secret, !f.Secret)
-		}
-	}
-	if len(dirs.Patterns) > 0 {
-		out = append(out, dirs)
-	}
-	slices.SortStableFunc(order, func(a, b *Question) int { return score(a) - score(b) })
-	out = append(out, order...)
-	if q := s.bashQuestion(); q != nil {
-		out = append(out, q)
-	}
-	return out
-}
-
-func appendNew(list []string, s string) []string {
-	if slices.Contains(list, s) {
-		return list
-	}
-	return append(list, s)
-}
-
-// score puts secrets and protected files first, then writes, then reads.
-func score(q *Question) int {
-	n := 0
-	if !q.Protected {
-		n += 2
-	}
-	if q.Permission == "read" {
-		n++
-	}
-	return n
-}
-
-func (s *Script) bashQuestion() *Question {
-	q := &Question{Permission: "bash", s: s}
-	if len(s.Opaque) > 0 || s.Unparsed != nil {
-		q.Opaque, q.Patterns = true, []string{s.Text}
-		return q
-	}
-	for i := range s.Commands {
-		c := &s.Commands[i]
-		if c.Free && len(c.Risks) == 0 {
-			continue
-		}
-		p := c.String()
-		if slices.Contains(q.Patterns, p) {
-			continue
-		}
-		q.Patterns = append(q.Patterns, p)
-		q.commands = append(q.commands, i)
-		if c.always != "" {
-			q.Always = appendNew(q.Always, c.always)
-		}
-	}
-	if len(q.Patterns) == 0 {
-		return nil
-	}
-	return q
-}
 
 // Judge decides about the whole text. The strictest answer to any of its questions counts.
 func (s *Script) Judge(r Rules) Decision {
@@ -248,6 +53,7 @@ func (q *Question) Judge(r Rules) Decision {
 			if a == Ask && slices.ContainsFunc(r.Approved(q.Permission), func(g string) bool { return Match(g, p) }) {
 				a = Allow
 			}
+			d.Each = append(d.Each, a)
 			why := "outside of the project: " + strings.TrimSuffix(p, "/*")
 			if p == unknownPath {
 				why = "it is not known which file or directory is used"
@@ -261,6 +67,10 @@ func (q *Question) Judge(r Rules) Decision {
 	if q.Plain {
 		own := slices.ContainsFunc(rules, func(r Rule) bool { return strings.Trim(r.Permission, "*") != "" })
 		if !own {
+			d.Each = make([]Action, len(q.Patterns))
+			for i := range d.Each {
+				d.Each[i] = Allow
+			}
 			return d
 		}
 	}
@@ -269,6 +79,7 @@ func (q *Question) Judge(r Rules) Decision {
 		if a == Ask && slices.ContainsFunc(r.Approved(q.Permission), func(g string) bool { return Match(g, p) && (!q.Protected || g == p) }) {
 			a = Allow
 		}
+		d.Each = append(d.Each, a)
 		d.add(a, q.Permission+" "+p)
 	}
 	return d
@@ -292,45 +103,74 @@ func (q *Question) judgeBash(r Rules) Decision {
 	rules := r.Configured("bash")
 	approved := r.Approved("bash")
 	base, narrow := broad(rules)
-	d := Decision{Action: Allow}
+	d := Decision{Action: Allow, Each: make([]Action, len(q.Patterns))}
+	for i := range d.Each {
+		d.Each[i] = Allow
+	}
 	for i := range s.Commands { // denies first, for everything that was found
 		c := &s.Commands[i]
 		if (!c.Free || len(c.Risks) > 0) && s.decide(c, rules, nil) == Deny {
 			d.add(Deny, "denied by a rule: "+c.String())
+			if n := slices.Index(q.commands, i); n >= 0 {
+				d.Each[n] = Deny
+			}
 		}
 	}
 	s.denied(r, &d)
 	if q.Opaque && base != Allow && lastMatch(rules, s.Text, false) == Deny {
 		d.add(Deny, "denied by a rule")
 	}
-	if d.Action == Deny {
-		return d
-	}
-	if base == Allow && !narrow {
-		return d
-	}
-	if q.Opaque {
-		if s.Unparsed != nil {
+	everything := base == Allow && !narrow
+	denied := d.Action == Deny
+	switch {
+	case q.Opaque && denied:
+	case q.Opaque:
+		if s.Unparsed != nil && !everything {
 			d.add(Ask, s.Unparsed.Error())
 		}
 		for _, o := range s.Opaque {
-			d.add(Ask, o.Text)
+			if !everything || o.Kind == KindHost {
+				d.add(Ask, o.Text)
+			}
 		}
+	case !everything:
+		for n, i := range q.commands {
+			if d.Each[n] == Deny {
+				continue
+			}
+			x := s.judgeCommand(&s.Commands[i], rules, approved)
+			d.Each[n] = x.Action
+			for _, why := range x.Reasons {
+				if !denied {
+					d.add(x.Action, why)
+				}
+			}
+		}
+	}
+	if q.Opaque {
+		d.Each[0] = d.Action
+	}
+	return d
+}
+
+// judgeCommand decides about one command of a text that can be judged part by part.
+func (s *Script) judgeCommand(c *Command, rules []Rule, approved []string) Decision {
+	d := Decision{Action: Allow}
+	a := s.decide(c, rules, approved)
+	if a == Ask && s.opts.AllowReadOnly && c.read && len(c.Risks) == 0 {
+		named := slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return strings.Trim(r.Pattern, "* ") == "" })
+		_, deny := s.forms(c)
+		if !slices.ContainsFunc(named, func(r Rule) bool { return r.Action != Allow && s.denies(r.Pattern, deny) }) {
+			return d
+		}
+	}
+	if a != Allow {
+		d.add(a, "no rule allows: "+c.String())
 		return d
 	}
-	for i := range s.Commands {
-		c := &s.Commands[i]
-		if c.Free && len(c.Risks) == 0 {
-			continue
-		}
-		if a := s.decide(c, rules, approved); a != Allow {
-			d.add(a, "no rule allows: "+c.String())
-			continue
-		}
-		for _, risk := range c.Risks {
-			if !s.covered(c, risk, rules, approved) {
-				d.add(Ask, risk.Text)
-			}
+	for _, risk := range c.Risks {
+		if !s.covered(c, risk, rules, approved) {
+			d.add(Ask, risk.Text)
 		}
 	}
 	return d
@@ -395,127 +235,6 @@ func (s *Script) denies(pattern string, forms []string) bool {
 	})
 }
 
-// A form is a command as text for patterns, with the place of each word.
-type form struct {
-	text string
-	at   []int
-	env  []int // of each assignment in front
-}
-
-func escapeBlanks(s string) string {
-	if !strings.ContainsAny(s, " \t\n") {
-		return s
-	}
-	return strings.Map(func(r rune) rune {
-		if r == ' ' || r == '\t' || r == '\n' {
-			return inBlank
-		}
-		return r
-	}, s)
-}
-
-// joined returns the words with single blanks between them. Blanks inside words are replaced by a character that no pattern
-// has, so that an argument cannot pass for several. A name replaces the first word.
-func joined(c *Command, name string, env bool) form {
-	var b strings.Builder
-	var f form
-	if env {
-		for _, e := range c.Env {
-			f.env = append(f.env, b.Len())
-			b.WriteString(e.Name + "=" + escapeBlanks(e.Value.Text) + " ")
-		}
-	}
-	for i, w := range c.Argv {
-		if i > 0 {
-			b.WriteByte(' ')
-		}
-		f.at = append(f.at, b.Len())
-		text := escapeBlanks(w.Text)
-		if i == 0 && name != "" {
-			text = name
-		}
-		if text == "" {
-			text = string(inBlank) // an empty word is a word
-		}
-		b.WriteString(text)
-	}
-	f.text = b.String()
-	if len(c.Argv) == 0 {
-		f.text = strings.TrimSuffix(f.text, " ")
-	}
-	return f
-}
-
-// systemDirs are trusted to hold the programs that their base names say.
-var systemDirs = []string{"/bin", "/usr/bin", "/usr/local/bin", "/sbin", "/usr/sbin", "/usr/local/sbin", "/opt/homebrew/bin"}
-
-// forms returns the texts that allow rules see, and those that deny and ask rules see.
-func (s *Script) forms(c *Command) (allow []form, deny []string) {
-	allow = append(allow, joined(c, "", false))
-	if len(c.Env) > 0 {
-		allow = append(allow, joined(c, "", true))
-		if len(c.Argv) == 0 {
-			allow = allow[1:]
-		}
-	}
-	for _, f := range allow {
-		deny = append(deny, f.text)
-	}
-	// As a rule would be written by someone who does not think of quotes, and with globs as what they may become.
-	deny = append(deny, c.String())
-	var loose []string
-	glob := false
-	for _, w := range c.Argv {
-		loose = append(loose, w.Text)
-		glob = glob || w.Glob
-	}
-	deny = append(deny, strings.Join(loose, " "))
-	if glob {
-		g := *c
-		g.Argv = slices.Clone(c.Argv)
-		for i, w := range g.Argv {
-			if w.Glob {
-				g.Argv[i].Text = globUnknown(w)
-			}
-		}
-		deny = append(deny, joined(&g, "", false).text)
-	}
-	if len(c.Argv) > 0 && strings.Contains(c.Argv[0].Text, "/") {
-		base := path.Base(c.Argv[0].Text)
-		deny = append(deny, joined(c, base, false).text)
-		if c.Argv[0].known() && slices.Contains(systemDirs, path.Dir(c.Argv[0].Text)) {
-			allow = append(allow, joined(c, base, false))
-		}
-	}
-	if len(c.Argv) > 0 && c.Argv[0].Multi && c.Argv[0].Text != string(UnknownWords) {
-		deny = append(deny, string(UnknownWords))
-	}
-	return allow, deny
-}
-
-// globUnknown replaces the glob characters of a word by unknown text.
-func globUnknown(w Word) string {
-	var b strings.Builder
-	for i := 0; i < len(w.pat); i++ {
-		switch c := w.pat[i]; c {
-		case '\\':
-			if i++; i < len(w.pat) {
-				b.WriteByte(w.pat[i])
-			}
-		case '*', '?':
-			b.WriteRune(Unknown)
-		case '[':
-			if end := strings.IndexByte(w.pat[i:], ']'); end > 0 {
-				i += end
-			}
-			b.WriteRune(Unknown)
-		default:
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
-}
-
 // covered reports whether a rule spells out what is risky about a command. Reaching it through a star is not enough, unless
 // everything is allowed and nothing risky could be hidden there.
 func (s *Script) covered(c *Command, risk Reason, rules []Rule, approved []string) bool {
@@ -545,10 +264,11 @@ func (s *Script) spelled(c *Command, risk Reason, pattern string) bool {
 		return false
 	}
 	if risk.name != "" { // a variable
-		f := joined(c, "", true)
-		for i, e := range c.Env {
-			if e.Name == risk.name && i < len(f.env) && spells(pattern, f.text, f.env[i], f.env[i]+len(e.Name)+1) {
-				return true
+		for _, f := range []form{joined(c, "", true), shown(c, true)} {
+			for i, e := range c.Env {
+				if e.Name == risk.name && i < len(f.env) && (c.certain() || !strings.Contains(f.text, "…")) && spells(pattern, f.text, f.env[i], f.env[i]+len(e.Name)+1) {
+					return true
+				}
 			}
 		}
 		if risk.word < 0 {

@@ -55,12 +55,23 @@ func (v *visitor) known(p *program, c Command, inv invocation, st *state) flow {
 		ops = ops[1:]
 	}
 	if do, ok := p.flags["do"]; ok {
+		k := call{p, &c, words, &in, opts, ops, st, inv.piped || v.inPipe}
 		for _, name := range strings.Split(do, ",") {
-			specials[name](v, &call{p, &c, words, &in, opts, ops, st})
+			specials[name](v, &k)
 		}
+		opts, ops = k.opts, k.ops
 	}
 	for _, o := range opts {
 		v.optionRisk(p, o, &c)
+	}
+	for n, letter := range p.operands {
+		switch {
+		case n >= len(ops):
+		case letter == "c":
+			c.Risks = append(c.Risks, Reason{Kind: KindCode, Text: p.name + " runs code in another language", word: ops[n]})
+		case letter == "s" && words[ops[n]].Dynamic:
+			c.Risks = append(c.Risks, Reason{Kind: KindCode, Text: p.name + " runs a file that is not known", word: ops[n]})
+		}
 	}
 	if p.flag("net") {
 		for _, i := range ops {
@@ -112,7 +123,7 @@ func (v *visitor) optionRisk(p *program, o found, c *Command) {
 		if k == 'k' && harmlessGitConfig(o.value) || k == 'f' && harmlessLinkFlags(o.value) || k == 'a' && !readsFile(o) {
 			continue
 		}
-		c.Risks = append(c.Risks, Reason{Kind: kind, Text: strings.TrimSpace(p.name+" "+o.text) + " " + riskTexts[k], word: o.word, size: o.size})
+		c.Risks = append(c.Risks, Reason{Kind: kind, Text: path.Base(c.Argv[0].Text) + " " + o.text + " " + riskTexts[k], word: o.word, size: o.size})
 		return
 	}
 }
@@ -141,6 +152,9 @@ func (v *visitor) mayBeOption(w *Word, st *state) bool {
 	if _, ok := v.s.opts.Lookup.(DirLookup); !ok || st.fresh || st.dirs == nil {
 		return true
 	}
+	if w.listed {
+		return true
+	}
 	_, names := v.globbed(*w, st)
 	return slices.ContainsFunc(names, func(n string) bool { return n[0] == '-' })
 }
@@ -156,11 +170,11 @@ func (v *visitor) optionFiles(o found, idx int, inv invocation, st *state) {
 		case 'r':
 			v.file(o.value, st, use{mode: Read, command: idx})
 		case 'w':
-			v.file(o.value, st, use{mode: Write, command: idx, redirect: true})
+			v.file(o.value, st, use{mode: Write, command: idx})
 		case 'd', 'g':
 			v.file(o.value, st, use{mode: Read | Dir, command: idx})
 		case 'W':
-			v.file(o.value, st, use{mode: Write | Dir, command: idx, redirect: true})
+			v.file(o.value, st, use{mode: Write | Dir, command: idx})
 		case 'z': // an archive
 			u := use{mode: Read, command: idx}
 			if o.writes {
@@ -225,7 +239,7 @@ func (v *visitor) operandFiles(p *program, in *parsed, ops []int, words []Word, 
 		case 'd':
 			u.mode = Read | Dir
 			if w.Glob {
-				u.mode = Read
+				u.mode, u.noFollow = Read, true
 			}
 		case 'w':
 			u.mode = Write

@@ -99,6 +99,9 @@ options:
 		v.shellText(base, words[i], "-c", idx, inv, st)
 		v.arguments(idx, words, i+1, st)
 	case i < len(words):
+		if words[i].Dynamic || words[i].Glob {
+			v.opaque("a shell runs a file that is not known")
+		}
 		v.file(words[i], st, use{mode: Read, command: idx})
 		v.arguments(idx, words, i+1, st)
 		v.offer(idx)

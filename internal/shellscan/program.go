@@ -92,19 +92,29 @@ func parsePrograms(into map[string]*program, text string) {
 			k, val, _ := strings.Cut(f, "=")
 			p.flags[k] = val
 		}
-		names, sub, _ := strings.Cut(strings.TrimSpace(head), " ")
-		for _, name := range strings.Split(names, ",") {
-			for _, s := range strings.Split(sub, ",") {
-				q := p
-				q.name = strings.TrimSpace(name + " " + s)
-				into[q.name] = &q
-				if i := strings.LastIndexByte(q.name, ' '); i > 0 {
-					if up := into[q.name[:i]]; up != nil {
-						up.subs = true
-					} else {
-						into[q.name[:i]] = &program{name: q.name[:i], options: map[string]option{}, flags: map[string]string{}, subs: true}
-					}
+		names := []string{""}
+		for _, list := range strings.Fields(head) { // "docker,podman image rm,prune": any word may be a list
+			var longer []string
+			for _, name := range names {
+				for _, s := range strings.Split(list, ",") {
+					longer = append(longer, strings.TrimSpace(name+" "+s))
 				}
+			}
+			names = longer
+		}
+		for _, name := range names {
+			q := p
+			q.name = name
+			if old := into[name]; old != nil {
+				q.subs = old.subs
+			}
+			into[name] = &q
+			for i := strings.LastIndexByte(name, ' '); i > 0; i = strings.LastIndexByte(name, ' ') {
+				name = name[:i]
+				if into[name] == nil {
+					into[name] = &program{name: name, options: map[string]option{}, flags: map[string]string{}}
+				}
+				into[name].subs = true
 			}
 		}
 	}
@@ -189,7 +199,7 @@ func (p *program) parse(words []Word, start int, stop bool) parsed {
 			out.opts = append(out.opts, found{option: p.options["+"], word: i, size: 1, at: -1, text: begin})
 		case begin == "-" && w.Text != "-":
 			out.dynamic = append(out.dynamic, i) // an option, but which?
-		case w.Text == "-" || begin[0] != '-':
+		case w.Text == "-" || begin == "" || begin[0] != '-':
 			if o, n := p.keyValue(w); n > 0 {
 				out.opts = append(out.opts, found{option: o, word: i, size: n, value: w.from(n), at: i, text: w.Text[:n]})
 				continue

@@ -43,6 +43,11 @@ func (v *visitor) redirect(r *syntax.Redirect, st *state) {
 		if d := strings.TrimSuffix(w.Text, "-"); w.known() && strings.Trim(d, "0123456789") == "" {
 			return // a descriptor
 		}
+		// Bash expands the target of >& once more after quotes are gone: echo >& '$(cmd)' runs cmd.
+		if !w.known() || strings.ContainsAny(w.Text, "$`\\<>(){}[]*?~'\"!& \t\n;|") {
+			v.opaque("a redirection whose target is expanded again")
+			v.hidden(w.Text, st)
+		}
 	}
 	if w.Multi || w.Glob {
 		w = dynamic()
@@ -50,7 +55,7 @@ func (v *visitor) redirect(r *syntax.Redirect, st *state) {
 	// Bash opens these itself, as connections.
 	if rest, ok := cutAny(w.Text, "/dev/tcp/", "/dev/udp/"); ok {
 		v.url(constant(strings.ReplaceAll(rest, string(Unknown), "…")))
-		v.opaque("a redirection that opens a network connection")
+		v.s.opaque(KindHost, "a redirection that opens a network connection")
 		return
 	}
 	if w.Dynamic && within(w.start(), "/dev") && strings.HasPrefix(w.Text, "/dev/fd/") {
@@ -109,7 +114,7 @@ func (v *visitor) hdoc(r *syntax.Redirect, st *state) atoms {
 			a = append(a, atom{Unknown, unknown})
 			continue
 		}
-		a, _ = v.parts(a, []syntax.WordPart{p}, st, testWord, true)
+		a = v.parts(a, []syntax.WordPart{p}, st, testWord, true)
 		if literal {
 			v.opaque("a here-document that is read in different ways")
 		}

@@ -168,13 +168,14 @@ func (v *visitor) file(w Word, st *state, u use) {
 	if v.quiet > 0 || w.Text == "" {
 		return
 	}
-	f := FileUse{Path: strings.NewReplacer(string(Unknown), "…", string(UnknownWords), "…").Replace(w.Text), Mode: u.mode, Command: u.command, Redirect: u.redirect}
+	f := FileUse{Path: visible(w.Text), Mode: u.mode, Command: u.command, Redirect: u.redirect}
 	text, tails := w.Text, []string(nil)
 	switch {
 	case harmlessDevice(text):
 		return
 	case w.Glob && !w.Dynamic:
 		f.Secret = v.globSecret(w)
+		f.Protected = u.mode&Write != 0 && v.globProtected(w)
 		whole := text
 		if text, tails = v.globbed(w, st); text == "" {
 			f.Unknown = true
@@ -264,7 +265,7 @@ func (v *visitor) place(f *FileUse, res resolution, u use) {
 	}
 	if u.mode&Write != 0 || u.quiet {
 		names := []string{strings.TrimPrefix(rel, "/"), strings.TrimPrefix(path.Clean("/"+f.Path), "/")}
-		if u.mode&Recursive != 0 && v.fs.o.Lookup != nil && v.fs.stat(res.path+"/.git").exists && v.fs.inside(res.path) {
+		if u.mode&Recursive != 0 && u.pattern == "" && v.fs.o.Lookup != nil && v.fs.stat(res.path+"/.git").exists && v.fs.inside(res.path) {
 			names = append(names, path.Join(names[0], ".git"))
 		}
 		for _, n := range names {
@@ -305,7 +306,7 @@ func (v *visitor) globbed(w Word, st *state) (dir string, names []string) {
 		}
 	}
 	lister, ok := v.s.opts.Lookup.(DirLookup)
-	if !ok || st.fresh || st.dirs == nil && dir[0] != '/' {
+	if !ok || st.fresh || w.listed || st.dirs == nil && dir[0] != '/' {
 		return dir, nil
 	}
 	bases := st.dirs
@@ -401,6 +402,18 @@ func (v *visitor) globSecret(w Word) bool {
 		}
 	}
 	return false
+}
+
+// globProtected reports whether a pattern may find a protected file or directory, judged by typical names.
+func (v *visitor) globProtected(w Word) bool {
+	base := w.pat[strings.LastIndexByte(w.pat, '/')+1:]
+	if base == "" || base[0] != '.' && base[0] != '[' {
+		return false
+	}
+	return slices.ContainsFunc([]string{".git", ".gitattributes", ".gitmodules", ".husky", ".vscode", ".idea", ".devcontainer", ".github", ".bashrc", ".envrc"}, func(s string) bool {
+		ok, err := path.Match(shellPattern(base), s)
+		return ok && err == nil
+	})
 }
 
 // sharesLetters keeps patterns that are mostly stars, such as *.* or [a-z]*, from counting as secret.

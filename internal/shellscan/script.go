@@ -53,8 +53,8 @@ type Word struct {
 	Multi   bool   // may be several words, or none
 	Glob    bool   // has glob characters that the shell would expand
 
-	pat   string // for Glob: the pattern, with a backslash before what is literal
-	tilde bool   // began with a tilde that was expanded
+	pat    string // for Glob: the pattern, with a backslash before what is literal
+	listed bool   // for Glob: names that a command printed, which cannot be listed here
 }
 
 // A Kind sorts reasons.
@@ -71,6 +71,7 @@ const (
 	KindVariable                // another variable in front of a command
 	KindPrivilege               // runs with other rights, or elsewhere
 	KindOption                  // a word that is not known may be an option
+	KindHost                    // asked about even when every command is allowed: a signal to the host, a connection of the shell itself
 )
 
 // A Reason says why a command or a text needs more than a general rule.
@@ -133,10 +134,20 @@ func (c *Command) String() string {
 	return strings.TrimSuffix(b.String(), " ")
 }
 
+var ellipsis = strings.NewReplacer(string(Unknown), "…", string(UnknownWords), "…")
+
+// visible shows what is not known as an ellipsis.
+func visible(s string) string {
+	if strings.Contains(s, "\ufdd0"[:2]) {
+		return ellipsis.Replace(s)
+	}
+	return s
+}
+
 // quote renders a word so that it reads as one.
 func quote(w Word) string {
 	if w.Dynamic {
-		return strings.NewReplacer(string(Unknown), "…", string(UnknownWords), "…").Replace(quoteText(w.Text, false))
+		return visible(quoteText(w.Text, false))
 	}
 	return quoteText(w.Text, w.Glob)
 }

@@ -15,6 +15,7 @@ type call struct {
 	opts  []found
 	ops   []int // operands, the subcommand taken off
 	st    *state
+	piped bool
 }
 
 func (k *call) risk(kind Kind, text string, word, size int) {
@@ -36,6 +37,7 @@ var specials = map[string]func(*visitor, *call){
 	"code":     (*visitor).inlineOperand,
 	"script":   (*visitor).scriptOperand,
 	"pkg":      (*visitor).packageVersion,
+	"input":    (*visitor).inputCode,
 }
 
 // harmlessGitConfig lists settings that git -c may have without a question.
@@ -44,7 +46,7 @@ func harmlessGitConfig(w Word) bool {
 	switch key {
 	case "user.name", "user.email", "init.defaultbranch", "core.quotepath", "core.autocrlf", "core.eol", "core.abbrev", "advice.detachedhead",
 		"diff.renames", "diff.renamelimit", "log.date", "log.decorate", "pull.rebase", "pull.ff", "merge.conflictstyle", "push.default", "commit.gpgsign",
-		"tag.gpgsign", "rebase.autostash", "core.pager=cat":
+		"tag.gpgsign", "rebase.autostash":
 		return !w.Dynamic
 	}
 	return (strings.HasPrefix(key, "color.") || strings.HasPrefix(key, "advice.") || strings.HasPrefix(key, "column.")) && !w.Dynamic
@@ -74,7 +76,7 @@ func readsFile(o found) bool {
 
 func (v *visitor) git(k *call) {
 	for _, i := range k.ops {
-		if t := k.words[i].Text; strings.Contains(t, "::") && !strings.Contains(t, " ") && !strings.HasPrefix(t, ":") {
+		if t := k.words[i].Text; strings.Contains(t, "::") && !strings.HasPrefix(t, ":") {
 			if scheme, _, _ := strings.Cut(t, "::"); strings.Trim(scheme, "abcdefghijklmnopqrstuvwxyz-") == "" {
 				k.risk(KindExec, "git runs a remote helper", i, 0)
 			}
@@ -185,11 +187,13 @@ func (v *visitor) oldOptions(k *call) {
 
 // kill asks when the target is this process, process 1, or not known to be neither.
 func (v *visitor) kill(k *call) {
-	for _, i := range k.ops {
-		t := strings.TrimPrefix(k.words[i].Text, "-")
-		if t == "1" || slices.Contains(v.s.opts.Self, t) || k.words[i].Text == "-1" {
+	for i, w := range k.words[1:] {
+		i++
+		t := strings.TrimPrefix(w.Text, "-")
+		named := k.p.name != "kill" && slices.ContainsFunc(v.s.opts.Self, func(s string) bool { return t != "" && strings.Contains(s, t) && w.Text[0] != '-' })
+		if t == "1" && (i > 1 || len(k.words) == 2) || slices.Contains(v.s.opts.Self, t) || named {
 			k.risk(KindDestructive, "the target may be the host of this session", i, 0)
-			v.opaque("a signal to the host of this session")
+			v.s.opaque(KindHost, "a signal to the host of this session")
 		}
 	}
 }
@@ -209,11 +213,14 @@ func (v *visitor) scriptOperand(k *call) {
 	if k.in.has("-c", "-e", "-m", "-p", "--eval", "--print", "--version", "-V", "-v", "--help", "-h", "-r", "--test", "-E", "-le", "-ne", "-pe") {
 		return
 	}
-	at := 0
-	if len(k.ops) > 0 {
-		at = k.ops[0]
+	k.risk(KindCode, k.p.name+" runs a program from its input", -1, 0)
+}
+
+// inputCode marks programs that take commands from their input.
+func (v *visitor) inputCode(k *call) {
+	if k.piped {
+		k.risk(KindCode, k.p.name+" runs code from its input", -1, 0)
 	}
-	k.risk(KindCode, k.p.name+" runs a program from its input", at, 0)
 }
 
 // packageVersion marks go run pkg@version, which fetches what it runs.
@@ -316,6 +323,6 @@ func (v *visitor) sedScript(k *call, w Word, at int) {
 		if f.read {
 			mode = Read
 		}
-		v.file(constant(f.name), k.st, use{mode: mode, command: len(v.s.Commands), redirect: true})
+		v.file(constant(f.name), k.st, use{mode: mode, command: len(v.s.Commands)})
 	}
 }

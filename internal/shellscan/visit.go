@@ -31,6 +31,8 @@ type visitor struct {
 	bodies  []*body        // functions of the text, in order
 	calling []*syntax.Stmt // the functions that are being called
 	escapes []escape
+	inPipe  bool // its input is a pipe
+	pipeIn  Word // the names that come through the pipe, if a listing is on its other end
 }
 
 type body struct {
@@ -148,6 +150,14 @@ func (v *visitor) stmt(s *syntax.Stmt, st *state) flow {
 		defer func() { before.fresh = true }()
 	}
 	first := len(v.s.Files)
+	for _, r := range s.Redirs {
+		if r.Op == syntax.RdrIn || r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc || r.Op == syntax.WordHdoc || r.Op == syntax.DplIn || r.Op == syntax.RdrInOut {
+			old := v.pipeIn
+			v.pipeIn = Word{}
+			defer func() { v.pipeIn = old }()
+			break
+		}
+	}
 	for _, r := range s.Redirs {
 		v.redirect(r, st)
 	}
@@ -270,7 +280,11 @@ func (v *visitor) binary(c *syntax.BinaryCmd, st *state) flow {
 		return flow{join(x.ok, y.ok), y.fail}
 	case syntax.Pipe, syntax.PipeAll:
 		v.stmt(c.X, st.clone())
+		names, piped := v.pipeIn, v.inPipe
+		v.pipeIn, _ = v.listing(c.X, st)
+		v.inPipe = true
 		v.stmt(c.Y, st.clone())
+		v.pipeIn, v.inPipe = names, piped
 	default:
 		v.opaque("an operator that is not known")
 		v.stmt(c.X, st.clone())
@@ -381,6 +395,8 @@ func (v *visitor) forWords(c *syntax.ForClause, l *syntax.WordIter, st *state) f
 			after := v.caught(false, func() *state { return v.block(c.Do, s) })
 			probe := after.clone()
 			probe.assign(name, val)
+			st.fresh = st.fresh || after.fresh // the next round may see what this one made
+			before.fresh, probe.fresh = st.fresh, st.fresh
 			stable = stable && same(join(before, probe), before)
 			end = join(end, after)
 		}
@@ -402,33 +418,24 @@ func (v *visitor) forValues(l *syntax.WordIter, st *state) (values []atoms, know
 	known = true
 	for _, w := range l.Items {
 		for _, a := range v.expand(w, st, argWord) {
-			val := make(atoms, len(a))
+			val := make(atoms, 0, len(a))
 			for i, at := range a {
 				switch {
+				case at.k == splits || at.k == null:
+					continue
 				case at.k == unknown || at.k == unknowns:
 					known = false
-				case at.k == plain && isGlob(a, i), at.k == globbed:
+				case isGlob(a, i):
 					at.k = globbed
-				case hasGlob(a):
-					at.k = quoted
-				default:
+				case at.k == plain:
 					at.k = quoted
 				}
-				val[i] = at
+				val = append(val, at)
 			}
 			values = append(values, val)
 		}
 	}
 	return values, known && len(values) <= 16
-}
-
-func hasGlob(a atoms) bool {
-	for i := range a {
-		if a[i].k == globbed || isGlob(a, i) {
-			return true
-		}
-	}
-	return false
 }
 
 func (v *visitor) funcDecl(c *syntax.FuncDecl, st *state) flow {

@@ -16,7 +16,7 @@ func (v *visitor) wrapper(p *program, c Command, inv invocation, st *state, star
 		return v.fd(p, c, inv, st)
 	}
 	name := path.Base(inv.words[0].Text)
-	in := p.parse(inv.words, start, true)
+	in := p.parse(inv.words, start, !p.flag("permute"))
 	for _, o := range append(before, in.opts...) {
 		v.optionRisk(p, o, &c)
 	}
@@ -35,9 +35,15 @@ func (v *visitor) wrapper(p *program, c Command, inv invocation, st *state, star
 		v.opaque(name + " " + strings.ReplaceAll(why, "_", " "))
 	}
 	inner := invocation{span: c.Span, env: c.Env, parent: -1, prog: true, apart: true, stdin: inv.stdin, piped: inv.piped}
+	if !inv.piped {
+		inner.from = v.pipeIn
+	}
 	ops := in.operands
 	lead := p.number("wrap")
 	if p.flag("assign") { // VAR=value words come first
+		if len(ops) > 0 && inv.words[ops[0]].Text == "-" {
+			ops = ops[1:] // env - is env -i
+		}
 		for len(ops) > 0 && isAssignment(&inv.words[ops[0]]) {
 			w := inv.words[ops[0]]
 			key, _, _ := strings.Cut(w.Text, "=")
@@ -87,11 +93,18 @@ func (v *visitor) wrapper(p *program, c Command, inv invocation, st *state, star
 		if len(ops) == 0 && in.ended == len(inv.words) {
 			v.offer(idx)
 		}
+	case p.flag("lock") && (inv.words[ops[lead]].Text == "-c" || inv.words[ops[lead]].Text == "--command"):
+		if len(ops) > lead+1 {
+			v.shellText("bash", inv.words[ops[lead+1]], name, idx, inv, where)
+		}
 	case p.flag("code"): // watch, ssh: the words are joined and given to a shell
 		inner.words = inv.words[ops[lead]:]
 		v.codeWords(inner.words, name, idx, inv, where)
 	default:
 		k := ops[lead]
+		if strings.Trim(inv.words[k].Text, "0123456789.") == "" {
+			v.opaque("it is not known what " + name + " runs") // an option that has a value after all
+		}
 		inner.words, inner.offset = slices.Clone(inv.words[k:]), k
 		if p.flag("args") {
 			v.inputArgs(&in, &inner)
@@ -128,7 +141,7 @@ func (v *visitor) wrapperOption(o found, name string, idx int, inv invocation, s
 	for _, k := range o.kinds {
 		switch k {
 		case 'r', 'w':
-			v.file(o.value, st, use{mode: map[rune]Mode{'r': Read, 'w': Write}[k], command: idx, redirect: k == 'w'})
+			v.file(o.value, st, use{mode: map[rune]Mode{'r': Read, 'w': Write}[k], command: idx})
 		case 'g': // changes the directory
 			where = where.clone()
 			v.file(o.value, st, use{mode: Read | Dir, command: idx})
@@ -189,12 +202,20 @@ func (v *visitor) inputArgs(in *parsed, inner *invocation) {
 			}
 		}
 	}
+	args := dynamicWords()
+	if inner.from.Glob {
+		args = inner.from
+		args.Multi = true
+	}
 	if mark == "" {
-		inner.words = append(inner.words, dynamicWords())
+		inner.words = append(inner.words, args)
 		return
 	}
 	for i, w := range inner.words {
-		if strings.Contains(w.Text, mark) {
+		switch {
+		case w.Text == mark && args.Glob:
+			inner.words[i] = args
+		case strings.Contains(w.Text, mark):
 			inner.words[i] = Word{Text: strings.ReplaceAll(w.Text, mark, string(Unknown)), Dynamic: true}
 		}
 	}
@@ -283,7 +304,7 @@ func (v *visitor) find(p *program, c Command, inv invocation, st *state) flow {
 		v.file(w, st, use{mode: mode, command: idx})
 	}
 	for _, f := range files {
-		v.file(f.w, st, use{mode: f.m, command: idx, redirect: f.m == Write})
+		v.file(f.w, st, use{mode: f.m, command: idx})
 	}
 	v.via = append(v.via, "find")
 	for _, a := range actions {

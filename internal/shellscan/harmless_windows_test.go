@@ -1,0 +1,5 @@
+package shellscan
+
+import "os/exec"
+
+func harmless(*exec.Cmd) {}

@@ -1,0 +1,143 @@
+package shellscan
+
+import (
+	"slices"
+	"strings"
+)
+
+// A Question is one permission that a text needs.
+type Question struct {
+	Permission string   // "bash", "external_directory", "read" or "edit"
+	Patterns   []string // what would be done
+	Always     []string // what may be remembered; empty: nothing
+	Protected  bool     // secrets, and files that make programs run something: a pattern of stars does not allow them
+	Opaque     bool     // the pattern is the whole text, because its parts cannot be judged
+
+	// Plain reports files inside the root that a command names as its arguments. They follow the rules for their
+	// permission; where there is none, the rule for the command is enough.
+	Plain bool
+
+	s        *Script
+	commands []int // for bash, one for each pattern
+}
+
+// A Decision is what rules say about a question or a text.
+type Decision struct {
+	Action  Action
+	Reasons []string // why it is not allowed, for the user and the model
+	Each    []Action // for a question: what is said about each of its patterns
+}
+
+func (d *Decision) add(a Action, why string) {
+	d.Action = stricter(d.Action, a)
+	if why != "" && a != Allow && !slices.Contains(d.Reasons, why) {
+		d.Reasons = append(d.Reasons, why)
+	}
+}
+
+const unknownPath = "<unknown>"
+
+// Asks returns every permission that the text needs, whatever the rules are: directories outside of the roots, all in one
+// question; secrets and protected files; files that redirections write and read; plain operands; and the commands.
+func (s *Script) Asks() []*Question {
+	var out []*Question
+	dirs := &Question{Permission: "external_directory", s: s}
+	groups := map[[3]string]*Question{}
+	var order []*Question
+	group := func(f *FileUse, permission string, protected, plain bool) {
+		key := [3]string{permission, map[bool]string{true: "p"}[protected], map[bool]string{true: "p"}[plain]}
+		q := groups[key]
+		if q == nil {
+			q = &Question{Permission: permission, Protected: protected, Plain: plain, s: s}
+			groups[key] = q
+			order = append(order, q)
+		}
+		for _, p := range f.rel {
+			if !slices.Contains(q.Patterns, p) {
+				q.Patterns = append(q.Patterns, p)
+			}
+		}
+		if len(f.rel) == 0 {
+			q.Patterns = appendNew(q.Patterns, f.Path)
+		}
+		q.Always = nil
+		if !protected {
+			q.Always = q.Patterns
+		}
+	}
+	for i := range s.Files {
+		f := &s.Files[i]
+		for _, d := range f.outside {
+			dirs.Patterns = appendNew(dirs.Patterns, strings.TrimSuffix(d, "/")+"/*")
+			dirs.Always = appendNew(dirs.Always, strings.TrimSuffix(d, "/")+"/*")
+		}
+		if f.Unknown && !s.opts.TrustUnknown {
+			dirs.Patterns = appendNew(dirs.Patterns, unknownPath)
+		}
+		if f.Mode&Write != 0 {
+			if len(f.rel) > 0 || f.Protected || f.Secret {
+				group(f, "edit", f.Protected || f.Secret, !f.Redirect && !f.Protected && !f.Secret)
+			}
+		} else if f.Protected { // an unknown program may write it
+			group(f, "edit", true, false)
+		}
+		if f.Mode&Read != 0 && f.Mode&Dir == 0 && (len(f.rel) > 0 || f.Secret) {
+			group(f, "read", f.Secret, !f.Secret)
+		}
+	}
+	if len(dirs.Patterns) > 0 {
+		out = append(out, dirs)
+	}
+	slices.SortStableFunc(order, func(a, b *Question) int { return score(a) - score(b) })
+	out = append(out, order...)
+	if q := s.bashQuestion(); q != nil {
+		out = append(out, q)
+	}
+	return out
+}
+
+func appendNew(list []string, s string) []string {
+	if slices.Contains(list, s) {
+		return list
+	}
+	return append(list, s)
+}
+
+// score puts secrets and protected files first, then writes, then reads.
+func score(q *Question) int {
+	n := 0
+	if !q.Protected {
+		n += 2
+	}
+	if q.Permission == "read" {
+		n++
+	}
+	return n
+}
+
+func (s *Script) bashQuestion() *Question {
+	q := &Question{Permission: "bash", s: s}
+	if len(s.Opaque) > 0 || s.Unparsed != nil {
+		q.Opaque, q.Patterns = true, []string{s.Text}
+		return q
+	}
+	for i := range s.Commands {
+		c := &s.Commands[i]
+		if c.Free && len(c.Risks) == 0 {
+			continue
+		}
+		p := c.String()
+		if slices.Contains(q.Patterns, p) {
+			continue
+		}
+		q.Patterns = append(q.Patterns, p)
+		q.commands = append(q.commands, i)
+		if c.always != "" {
+			q.Always = appendNew(q.Always, c.always)
+		}
+	}
+	if len(q.Patterns) == 0 {
+		return nil
+	}
+	return q
+}
