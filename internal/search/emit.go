@@ -197,7 +197,7 @@ func (e *emitter) forget() { e.prev, e.prevs = e.prev[:0], e.prevs[:0] }
 
 func (e *emitter) keepContext(number int, line []byte) {
 	line = bytes.TrimSuffix(line, []byte("\r"))
-	w := e.window(line, 0, 0)
+	w := e.window(line, 0)
 	from := len(e.text)
 	e.text = append(e.text, line[:w]...)
 	e.lines = append(e.lines, rawLine{number: number, from: from, to: len(e.text), context: true, after: w < len(line)})
@@ -207,13 +207,13 @@ func (e *emitter) keepContext(number int, line []byte) {
 func (e *emitter) keepLine(number int, line []byte, at int) {
 	line = bytes.TrimSuffix(line, []byte("\r"))
 	raw := rawLine{number: number, from: len(e.text)}
-	begin, end := 0, e.window(line, 0, 0)
+	begin, end := 0, e.window(line, 0)
 	if end < len(line) {
 		at = min(at, len(line))
 		loc := near(e.g.p, line, at)
 		raw.located = loc[1] > loc[0]
 		begin = e.back(line, loc)
-		end = e.window(line, begin, loc[1])
+		end = e.window(line, begin)
 		if raw.located {
 			raw.column = loc[0] + 1
 			raw.span = [2]int{loc[0] - begin, min(loc[1], end) - begin}
@@ -226,7 +226,7 @@ func (e *emitter) keepLine(number int, line []byte, at int) {
 }
 
 // window returns where a line that is shown from begin on ends.
-func (e *emitter) window(line []byte, begin, _ int) int {
+func (e *emitter) window(line []byte, begin int) int {
 	width := e.g.width
 	if width < 0 {
 		return begin + len(cut(line[begin:], maxLine))

@@ -73,7 +73,7 @@ func (e *emitter) span(block []byte, begin, end int) {
 			to = from + i
 		}
 		line := block[from:to]
-		show := e.window(line, 0, 0)
+		show := e.window(line, 0)
 		start := len(e.text)
 		e.text = append(e.text, line[:show]...)
 		s, t := max(begin-from, 0), min(end-from, len(line))

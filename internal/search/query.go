@@ -31,8 +31,9 @@ const (
 // the root that is not ignored.
 type Scope struct {
 	// Paths are files and directories relative to the root, or globs if nothing
-	// of that name exists. None means the root. What is named here is searched
-	// even if it is hidden or ignored.
+	// of that name exists. None means the root. A directory named here is
+	// searched even if it is hidden or ignored, and a file whatever the rest of
+	// the scope says.
 	Paths []string
 	// Include, if not empty, admits only files that match one of the globs. One
 	// that begins with "!" excludes instead. A glob with a slash is relative to
@@ -47,7 +48,8 @@ type Scope struct {
 	Hidden   Hidden
 	// Follow enters links to files and directories below the root.
 	Follow bool
-	// MaxDepth is how many directories deep to go; 0 means any depth (1000).
+	// MaxDepth is how many directories deep to go; 0 means any depth. (What is
+	// more than 1000 deep is counted as unreadable.)
 	MaxDepth int
 	// Private, if not nil, is asked about every file before it is opened, with
 	// its path relative to the root. If it says true the content is not
@@ -112,8 +114,9 @@ type Result struct {
 	// Matches and MatchedFiles count all matching lines (matches, if multiline)
 	// and files. They are lower bounds unless Exact.
 	Matches, MatchedFiles int
-	// Exact says that every file in scope was searched to its end. If it is set
-	// and Matches is 0, and nothing was skipped, there is no match.
+	// Exact says that every file in scope that is text and could be read was
+	// searched to its end. If it is set, Matches is 0 and Stats.Skipped is 0,
+	// there is no match.
 	Exact bool
 	// TimedOut says that Scope.Timeout or the deadline of the context ended the search.
 	TimedOut bool
@@ -180,7 +183,7 @@ type Stats struct {
 // Skipped is the number of files and directories in scope whose content is
 // unknown to the search for other reasons than being asked to leave them out.
 func (s *Stats) Skipped() int {
-	return s.Binary + s.TooLarge + s.Private + s.Unreadable + s.Special + s.Deep
+	return s.Binary + s.TooLarge + s.Private + s.Unreadable + s.Special
 }
 
 // A Problem is a path that could not be searched.

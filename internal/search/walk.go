@@ -19,8 +19,10 @@ const (
 	batchSize  = 64
 	chunkSize  = 8192 // entries of a directory that are held at once
 	maxBatches = 256  // waiting; beyond that who lists a directory also searches it
-	defaultMax = 1000 // depth
+	deepest    = 1000 // directories within each other
 )
+
+var errTooDeep = errors.New("too many directories within each other")
 
 // A visitor is what a walk is for. Its methods are called by many workers.
 type visitor interface {
@@ -390,12 +392,12 @@ func (w *worker) classify(t *task, d *dir, level *ignore.Level, name []byte, k k
 		if !w.visit.dir(w, d, rel, name) {
 			return
 		}
-		limit := w.scope.MaxDepth
-		if limit == 0 {
-			limit = defaultMax
-		}
-		if t.depth+1 >= limit {
+		switch limit := w.scope.MaxDepth; {
+		case limit > 0 && t.depth+1 >= limit:
 			w.stats.Deep++
+			return
+		case limit <= 0 && t.depth+1 >= deepest:
+			w.failed(string(rel), errTooDeep)
 			return
 		}
 		w.subs = append(w.subs, task{path: string(rel), level: level, depth: t.depth + 1, start: t.start})

@@ -46,7 +46,7 @@ type affix struct {
 	slot slot
 }
 
-// complex is a rule that needs a matcher.
+// complexRule is a rule that needs a matcher.
 type complexRule struct {
 	rule     int32
 	dirOnly  bool

@@ -83,7 +83,13 @@ func (p *Prog) New(stop *atomic.Bool) *DFA {
 func (d *DFA) Use(stop *atomic.Bool) { d.stop = stop }
 
 // Size is the number of bytes that the tables hold.
-func (d *DFA) Size() int { return 4*(cap(d.trans)+cap(d.arena)+cap(d.table)) + 12*cap(d.states) }
+func (d *DFA) Size() int {
+	n := 4*(cap(d.trans)+cap(d.arena)+cap(d.table)) + 12*cap(d.states) + 3*8*len(d.p.nodes)
+	for _, at := range d.four {
+		n += 4 * cap(at)
+	}
+	return n
+}
 
 func newDFA(p *Prog) *DFA {
 	n := len(p.nodes)
