@@ -5,6 +5,7 @@ package proc
 import (
 	"os"
 	"os/exec"
+	"sync/atomic"
 	"time"
 )
 
@@ -31,3 +32,6 @@ func (g *group) peek() (exit int, signal string)  { return g.cmd.ProcessState.Ex
 func exitSignal(*os.ProcessState) (signal string) { return "" }
 func growPipe(*os.File)                           {}
 func unread(*os.File) int                         { return 0 }
+
+// pipeReader cannot tell when bytes leave the pipe.
+func pipeReader(f *os.File, _ *atomic.Bool) func([]byte) (int, error) { return f.Read }

@@ -31,6 +31,10 @@ type output struct {
 	ended   chan struct{} // both
 	last    atomic.Int64  // when the last byte came, since start
 	binary  atomic.Bool
+	// Set by each reader before it takes bytes out of its pipe, until they are
+	// where they belong.
+	busy, rawBusy atomic.Bool
+	taken         atomic.Int64 // bytes that were read and are where they belong
 
 	mu      sync.Mutex
 	watch   map[chan struct{}]struct{} // told of every change; each holds one signal
@@ -65,8 +69,9 @@ func (o *output) read() {
 	defer close(o.eof)
 	buf := make([]byte, 64<<10)
 	sniffed := 0
+	read := pipeReader(o.pipe, &o.busy)
 	for {
-		n, err := o.pipe.Read(buf)
+		n, err := read(buf)
 		if n > 0 {
 			if sniffed < sniffLen {
 				head := buf[:min(n, sniffLen-sniffed)]
@@ -76,8 +81,9 @@ func (o *output) read() {
 				}
 			}
 			o.collect.Write(buf[:n])
-			o.touch()
+			o.touch(n)
 		}
+		o.busy.Store(false)
 		if err != nil {
 			return
 		}
@@ -89,16 +95,18 @@ func (o *output) readRaw() {
 	defer close(o.rawDone)
 	buf := make([]byte, 64<<10)
 	var failed error
+	read := pipeReader(o.raw, &o.rawBusy)
 	for {
-		n, err := o.raw.Read(buf)
+		n, err := read(buf)
 		if n > 0 {
 			// After an error of the writer the pipe is still emptied, so that the
 			// process does not hang.
 			if failed == nil {
 				failed = writeSafely(o.sink, buf[:n])
 			}
-			o.touch()
+			o.touch(n)
 		}
+		o.rawBusy.Store(false)
 		if err != nil {
 			return
 		}
@@ -116,8 +124,9 @@ func writeSafely(w io.Writer, p []byte) (err error) {
 	return err
 }
 
-// touch notes that something came.
-func (o *output) touch() {
+// touch notes that n bytes came.
+func (o *output) touch(n int) {
+	o.taken.Add(int64(n))
 	o.last.Store(int64(time.Since(o.start)))
 	if o.watched.Load() > 0 {
 		o.wake()
@@ -156,9 +165,27 @@ func (o *output) quiet() time.Duration {
 	return time.Since(o.start) - time.Duration(o.last.Load())
 }
 
-// waiting returns whether bytes wait to be read.
+// unread returns how many bytes wait in the pipes.
+func (o *output) unread() int64 {
+	n := unread(o.pipe)
+	if o.raw != nil {
+		n += unread(o.raw)
+	}
+	return int64(n)
+}
+
+// waiting returns whether bytes wait to be read, or were read and are on their
+// way: on a machine with too much to do that can take a while. To look into the
+// pipes first and at the readers then misses nothing that was written before.
 func (o *output) waiting() bool {
-	return unread(o.pipe) > 0 || o.raw != nil && unread(o.raw) > 0
+	return o.unread() > 0 || o.busy.Load() || o.rawBusy.Load()
+}
+
+// mark returns a function that reports whether everything has been read that had
+// been written when mark was called.
+func (o *output) mark() (caughtUp func() bool) {
+	want := o.taken.Load() + o.unread()
+	return func() bool { return o.taken.Load() >= want }
 }
 
 // finish ends the reading, also if a stranger still holds the pipe, and then the

@@ -106,14 +106,16 @@ func ended(c <-chan struct{}) bool {
 }
 
 // drain waits for late output after the leader's end: until nobody holds the
-// pipe, or nothing came for idle, or limit is over. It reports whether the
-// process is to be stopped instead.
+// pipe, or nothing came for idle, or limit is over. What the leader itself wrote
+// is read in any case: on a machine with too much to do seconds can pass before
+// we get to it. drain reports whether the process is to be stopped instead.
 func (p *Process) drain(ctx context.Context, job bool, idle, limit time.Duration) (stop bool) {
 	cancel := ctx.Done()
 	if job {
 		cancel = nil
 	}
 	begin := time.Now()
+	caughtUp := p.out.mark()
 	t := time.NewTimer(idle)
 	defer t.Stop()
 	for {
@@ -127,7 +129,7 @@ func (p *Process) drain(ctx context.Context, job bool, idle, limit time.Duration
 			if rest <= 0 && p.out.waiting() {
 				rest = idle / 10
 			}
-			if rest <= 0 || since >= limit {
+			if rest <= 0 || since >= limit && caughtUp() || since >= limit+maxBehind {
 				return false
 			}
 			t.Reset(max(time.Millisecond, min(rest, limit-since)))
@@ -139,15 +141,20 @@ func (p *Process) drain(ctx context.Context, job bool, idle, limit time.Duration
 	}
 }
 
+// maxBehind is how much longer than it should a drain may take because reading
+// does not get on.
+const maxBehind = 10 * time.Second
+
 // drainFor is drain for a process that was stopped, which nothing stops any more.
 func (p *Process) drainFor(idle, limit time.Duration) {
-	end := time.Now().Add(limit)
-	for begin := time.Now(); time.Now().Before(end); {
+	caughtUp := p.out.mark()
+	for begin := time.Now(); ; {
 		select {
 		case <-p.out.ended:
 			return
 		case <-time.After(min(idle, limit) / 4):
-			if min(p.out.quiet(), time.Since(begin)) >= idle && !p.out.waiting() {
+			since := time.Since(begin)
+			if min(p.out.quiet(), since) >= idle && !p.out.waiting() || since >= limit && caughtUp() || since >= limit+maxBehind {
 				return
 			}
 		}
