@@ -8,6 +8,8 @@
 // matches is asked; see [Evaluate]. [ParseConfig] reads rules from JSON, in the
 // order of its keys. [Explain] judges requests without asking or running
 // anything, and [Filter] and [Disabled] hide tools that could only be denied.
+// Requests that know better than their patterns, such as a line of shell, bring a
+// Judge along, which reads the same rules; see [tool.Request].
 //
 // # The gate
 //

@@ -314,16 +314,14 @@ func ExampleNewPrompt() {
 	// The model says: "Safe!"
 }
 
-func ExampleJudge() {
-	// What expands when it runs is not known now, so it is asked about.
-	judge := permission.Judge(func(req *tool.Request, rules permission.Ruleset, approved []string) (permission.Action, []string, bool) {
-		if req.Permission != "bash" || !permission.Match("*$*", req.Patterns[0]) {
-			return "", nil, false
-		}
-		return permission.Ask, []string{"a word is only known when it runs"}, true
-	})
+// A request may know better than its patterns what rules mean for it.
+func ExampleExplain_judge() {
+	req := &tool.Request{Permission: "bash", Patterns: []string{"rm $X"}}
+	req.Judge = func(rules []tool.Rule, approved []string) tool.Judgement {
+		return tool.Judgement{Action: "ask", Reasons: []string{"a word is only known when it runs"}}
+	}
 	rules := permission.Ruleset{{Permission: "*", Pattern: "*", Action: permission.Allow}}
-	e := judge.Explain([]*tool.Request{{Permission: "bash", Patterns: []string{"rm $X"}}}, rules)
+	e := permission.Explain([]*tool.Request{req}, rules)
 	fmt.Println(e.Decision, e.Reasons)
 	// Output: ask [a word is only known when it runs]
 }

@@ -2,7 +2,6 @@ package permission
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/agenttool/tool"
@@ -22,7 +21,7 @@ type AskVerdict struct {
 	Patterns   []string         `json:"patterns"`
 	Always     []string         `json:"always"`
 	Protected  bool             `json:"protected,omitempty"`
-	Decision   Action           `json:"decision"` // the strictest of Judged, or what a [Judge] said
+	Decision   Action           `json:"decision"` // the strictest of Judged, or what the request's own Judge said
 	Judged     []PatternVerdict `json:"judged"`   // one per pattern
 	Reasons    []string         `json:"reasons"`  // for people, in display form: why it is not simply allowed
 }
@@ -40,28 +39,17 @@ type PatternVerdict struct {
 // anything else, and runs nothing. The strictest decision counts, over the
 // requests as over the patterns of each. A request without patterns is judged as
 // if it had the pattern "*". A Protected request is only allowed by a rule whose
-// pattern says more than "*"; where just a "*" would allow it, it is asked.
+// pattern says more than "*"; where just a "*" would allow it, it is asked. An
+// Opaque request is only allowed by a rule for everything that no narrower rule
+// after it qualifies. A request with a Judge says itself what the rules mean for
+// it; what they deny by a pattern that names something is denied all the same.
 func Explain(requests []*tool.Request, rules ...Ruleset) Explanation {
-	return Judge(nil).Explain(requests, rules...)
-}
-
-// A Judge knows more about some requests than their patterns say, as about a line
-// of shell with words that are only known when it runs. It is given all rules in
-// order, and the patterns of the approvals that hold for the request's permission
-// (none when the configuration alone is in question). It returns its decision and,
-// for people, why that is not [Allow]. If known is false, the request is judged by
-// its patterns as any other. A Judge must not have side effects. Where a rule
-// denies one of the patterns, the request is denied whatever the Judge says.
-type Judge func(req *tool.Request, rules Ruleset, approved []string) (decision Action, reasons []string, known bool)
-
-// Explain is [Explain] with j, which may be nil, as the judge of the requests it knows.
-func (j Judge) Explain(requests []*tool.Request, rules ...Ruleset) Explanation {
 	e := Explanation{Decision: Allow, Asks: []AskVerdict{}, Reasons: []string{}}
 	for _, req := range requests {
 		if req == nil {
 			continue
 		}
-		v := j.verdict(req, rules)
+		v := verdict(req, rules)
 		for i := range v.Judged {
 			v.Judged[i].explain(req)
 		}
@@ -72,14 +60,19 @@ func (j Judge) Explain(requests []*tool.Request, rules ...Ruleset) Explanation {
 	return e
 }
 
-// verdict returns what the configuration says about req.
-func (j Judge) verdict(req *tool.Request, rules []Ruleset) AskVerdict {
+// verdict returns what the configuration says about req: what its patterns come
+// to, unless it judges itself.
+func verdict(req *tool.Request, rules []Ruleset) AskVerdict {
 	v := judge(req, rules)
-	if v.Decision == Deny {
+	if req.Opaque && v.Decision == Allow && !allAllowed(req, rules) {
+		v.Decision = Ask
+		v.Reasons = append(v.Reasons, "it cannot be judged part by part, so only a rule for everything can allow it")
+	}
+	if req.Judge == nil || v.Decision == Deny && finallyDenied(req, &v, rules) {
 		return v
 	}
-	decision, reasons, known := j.ask(req, rules, nil)
-	if !known {
+	decision, reasons := ask(req, rules, nil)
+	if req.Opaque && decision == Allow && v.Decision != Allow {
 		return v
 	}
 	v.Decision, v.Reasons = decision, []string{}
@@ -91,19 +84,62 @@ func (j Judge) verdict(req *tool.Request, rules []Ruleset) AskVerdict {
 	return v
 }
 
-// ask asks the judge, if there is one. One that fails denies.
-func (j Judge) ask(req *tool.Request, rules []Ruleset, approved []string) (decision Action, reasons []string, known bool) {
-	if j == nil {
-		return "", nil, false
+// ask has a request that can do so judge itself. One that fails is denied.
+func ask(req *tool.Request, rules []Ruleset, approved []string) (decision Action, reasons []string) {
+	list := make([]tool.Rule, 0, 16)
+	for _, rs := range rules {
+		for _, r := range rs {
+			list = append(list, tool.Rule{Permission: r.Permission, Pattern: r.Pattern, Action: string(r.Action.closed())})
+		}
 	}
+	var j tool.Judgement
 	err := guard(func() error {
-		decision, reasons, known = j(req, slices.Concat(rules...), approved)
+		j = req.Judge(list, approved)
 		return nil
 	})
 	if err != nil {
-		return Deny, []string{checkFailed}, true
+		return Deny, []string{checkFailed}
 	}
-	return decision.closed(), reasons, known
+	return Action(j.Action).closed(), j.Reasons
+}
+
+// allAllowed reports whether the last rule for everything allows, and no narrower
+// one after it says otherwise: only then nothing that may be hidden in a request
+// could be against a rule.
+func allAllowed(req *tool.Request, rules []Ruleset) bool {
+	ok := false
+	for _, rs := range rules {
+		for _, r := range rs {
+			switch {
+			case !Match(r.Permission, req.Permission):
+			case bare(r.Pattern):
+				ok = r.Action == Allow
+			case r.Action != Allow:
+				ok = false
+			}
+		}
+	}
+	return ok
+}
+
+// finallyDenied reports whether what denies a pattern leaves the request nothing
+// to judge. Only a rule for everything that narrower rules soften does: which of
+// them hold for the request is what it knows better.
+func finallyDenied(req *tool.Request, v *AskVerdict, rules []Ruleset) bool {
+	softened := false
+	for _, rs := range rules {
+		for _, r := range rs {
+			if Match(r.Permission, req.Permission) {
+				softened = !bare(r.Pattern) && (softened || r.Action.closed() != Deny)
+			}
+		}
+	}
+	for _, p := range v.Judged {
+		if p.Decision == Deny && !(softened && bare(p.Rule.Pattern)) {
+			return true
+		}
+	}
+	return false
 }
 
 // judge judges req by its patterns.

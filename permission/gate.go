@@ -28,9 +28,6 @@ type Gate struct {
 	// They follow Rules, so the last match may be among them. The call may be nil.
 	RulesFor func(ctx context.Context, call *tool.Call) []Ruleset
 
-	// Judge, if not nil, judges the requests it knows in place of their patterns.
-	Judge Judge
-
 	// Tighten are rules that can only make a decision stricter, for sources that are
 	// not trusted to allow anything, as a configuration found in a project. What
 	// they do not match stays as it is.
@@ -170,7 +167,7 @@ func (g *Gate) decide(ctx context.Context, call *tool.Call, req *tool.Request, d
 	if g.RulesFor != nil {
 		rules = append(rules, g.RulesFor(ctx, call)...)
 	}
-	d.Rules = g.Judge.verdict(req, rules)
+	d.Rules = verdict(req, rules)
 	d.By = ByRule
 	if d.Rules.Decision == Deny {
 		return denied(req, "Denied by the configuration: "+whyDenied(d.Rules), nil)
@@ -232,21 +229,23 @@ type asking struct {
 
 // covered returns the approvals among grants that together consent to the
 // request, as far as rules do not allow it already.
-func (c *asking) covered(j Judge, grants []Approval) (by []Approval, ok bool) {
-	if c.forced {
+func (c *asking) covered(grants []Approval) (by []Approval, ok bool) {
+	if c.forced || c.req.Opaque {
 		return nil, false
 	}
-	if !c.all {
+	if c.req.Judge != nil {
+		rules := c.rules
+		if c.all {
+			rules = []Ruleset{{{"*", "*", Ask}}}
+		}
 		var approved []string
 		for _, a := range grants {
 			if a.Permission == c.req.Permission && (!c.req.Protected || slices.Contains(c.req.Patterns, a.Pattern)) {
 				by, approved = append(by, a), append(approved, a.Pattern)
 			}
 		}
-		if decision, _, known := j.ask(c.req, c.rules, approved); known {
-			return by, decision == Allow && len(by) > 0
-		}
-		by = nil
+		decision, _ := ask(c.req, rules, approved)
+		return by, decision == Allow && len(by) > 0
 	}
 next:
 	for _, p := range c.d.Rules.Judged {
@@ -291,7 +290,7 @@ func (g *Gate) settleOrAsk(c *asking) (again bool, err error) {
 		if err != nil {
 			c.note("remembered approvals could not be read: " + err.Error())
 		}
-		if by, ok := c.covered(g.Judge, g.grants(line, stored)); ok {
+		if by, ok := c.covered(g.grants(line, stored)); ok {
 			c.d.By, c.d.Grants = ByApproval, by
 			return false, nil
 		}

@@ -2,6 +2,7 @@ package permission
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/agenttool/tool"
 )
@@ -123,6 +124,16 @@ func planReason(files []string) string {
 func tighten(req *tool.Request, rules Ruleset) (Action, string) {
 	var worst Action
 	why := ""
+	if len(rules) == 0 {
+		return "", ""
+	}
+	if req.Judge != nil || req.Opaque {
+		// What the rules would qualify if everything else were allowed.
+		v := verdict(req, []Ruleset{{{"*", "*", Allow}}, rules})
+		if v.Decision != Allow && !(req.Protected && v.Decision == Ask) {
+			worst, why = v.Decision, strings.Join(v.Reasons, "; ")
+		}
+	}
 	for _, pattern := range patternsOf(req) {
 		p := judgePattern(req, pattern, []Ruleset{rules})
 		if !p.Matched || p.Rule.Action == Allow || worst == Deny {

@@ -352,7 +352,7 @@ func (g *Gate) cascade(ctx context.Context) {
 			grants := g.grants(g.lineage(c.q.session), stored)
 			// Calls of different agents, with rules of their own, may share the question.
 			for _, w := range c.waiters {
-				if by, covered = w.c.covered(g.Judge, grants); !covered {
+				if by, covered = w.c.covered(grants); !covered {
 					break
 				}
 			}
