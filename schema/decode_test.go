@@ -3,6 +3,7 @@ package schema
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/big"
 	"reflect"
 	"strconv"
@@ -500,6 +501,21 @@ func TestManyIssues(t *testing.T) {
 		assert.Less(t, len(i.Want), 300)
 	}
 	assert.Less(t, len(e.Example), maxExample+1)
+}
+
+// TestManyUnknownKeys: naming the nearest key stays cheap.
+func TestManyUnknownKeys(t *testing.T) {
+	var props, keys strings.Builder
+	for i := range 1500 {
+		fmt.Fprintf(&props, `,"property_number_%d_of_very_many":{"type":"string"}`, i)
+		fmt.Fprintf(&keys, `,"propperty_number_%d_of_too_many":1`, i)
+	}
+	s, err := Compile(json.RawMessage(`{"type":"object","properties":{` + props.String()[1:] + `},"additionalProperties":false}`))
+	require.NoError(t, err)
+	start := time.Now()
+	err = s.Validate([]byte(`{` + keys.String()[1:] + `}`))
+	assert.Len(t, issuesOf(t, err), 100)
+	assert.Less(t, time.Since(start), 10*time.Second)
 }
 
 // TestAllocations are the hard gates on the quick way.

@@ -177,10 +177,8 @@ func moderniseOne(v *value, dr draft) error {
 	return nil
 }
 
-// bare returns the document as JSON without the annotations, which is all that
-// deciding validity needs.
-func (d *document) bare() []byte { return d.appendBare(nil, d.root) }
-
+// appendBare appends a part of the document as JSON without the annotations,
+// which is all that deciding validity needs.
 func (d *document) appendBare(b []byte, v *value) []byte {
 	if _, ok := d.at[v]; !ok || v.kind != kObject {
 		// Not a schema, but perhaps a list or a table of them.

@@ -11,6 +11,7 @@ const (
 	maxExample       = 700 // bytes
 	maxExampleString = 40  // characters of the caller's own text
 	maxExampleItems  = 2
+	maxExampleStrays = 20 // keys that are not declared
 	maxExampleDepth  = 12
 )
 
@@ -33,7 +34,7 @@ func (s *Schema) example(v *value, bad ...string) json.RawMessage {
 		}
 		b := appendCompact(nil, e)
 		if len(b) <= maxExample {
-			if ok, _, err := s.valid(e, true); ok && err == nil {
+			if found, err := s.examine(e, true); found.ok && err == nil {
 				return b
 			}
 		}
@@ -133,9 +134,13 @@ func (m *maker) object(r *rule, v *value, name string, depth int) *value {
 		closed = closed || c.closed()
 	}
 	for _, e := range v.members {
-		if !declares(r, e.key) {
+		if len(strays) < maxExampleStrays && !declares(r, e.key) {
 			strays = append(strays, e)
 		}
+	}
+	var meant map[string]*value
+	if closed && len(strays) > 0 {
+		meant = meantFor(strays, legalKeys(r))
 	}
 	for _, c := range r.all {
 		for i := range c.props {
@@ -144,8 +149,8 @@ func (m *maker) object(r *rule, v *value, name string, depth int) *value {
 				continue
 			}
 			old := v.get(p.name)
-			if old == nil && closed && len(strays) > 0 {
-				old = meantFor(p.name, strays, legalKeys(r))
+			if old == nil {
+				old = meant[p.name]
 			}
 			must := p.required || len(r.all) > 1 && r.requires(p.name)
 			if !must && (old == nil || m.spare) {
@@ -188,14 +193,16 @@ func (m *maker) object(r *rule, v *value, name string, depth int) *value {
 	return out
 }
 
-// meantFor returns the value whose key is not legal and was meant to be name.
-func meantFor(name string, strays []member, legal []string) *value {
+// meantFor takes the values of keys that are not legal for those of the keys that
+// were meant.
+func meantFor(strays []member, legal []string) map[string]*value {
+	meant := map[string]*value{}
 	for _, e := range strays {
-		if nearest(e.key, legal) == name {
-			return e.val
+		if name := nearest(e.key, legal); meant[name] == nil {
+			meant[name] = e.val
 		}
 	}
-	return nil
+	return meant
 }
 
 // make makes up a value for r.

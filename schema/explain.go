@@ -25,6 +25,15 @@ type walker struct {
 	quiet   int     // > 0: only the answer matters
 	steps   int     // left
 	track   bool    // the schema asks what was evaluated
+	soft    int     // > 0: what fails here does not by itself make the whole invalid
+	blamed  part    // the first and innermost part that makes the whole invalid
+}
+
+// part is a value and the rule that it should fit, or one keyword of it.
+type part struct {
+	r       *rule
+	v       *value
+	keyword string
 }
 
 // seen is what has been evaluated in one instance, for unevaluatedItems and
@@ -70,10 +79,13 @@ func (s *seen) merge(t *seen) {
 }
 
 // explain lists everything that is wrong with v, in an order that only depends
-// on the schema and the value.
-func explain(r *rule, v *value, track bool) []Issue {
+// on the schema and the value. It also returns a part that is wrong by itself.
+func explain(r *rule, v *value, track bool) ([]Issue, part) {
 	w := walker{track: track, steps: stepsFor(v)}
 	w.check(r, v, nil)
+	if len(w.missing)+len(w.issues) == 0 {
+		return nil, part{}
+	}
 	all := append(w.missing, w.issues...)
 	unique := all[:0]
 	for _, i := range all {
@@ -81,7 +93,7 @@ func explain(r *rule, v *value, track bool) []Issue {
 			unique = append(unique, i)
 		}
 	}
-	return unique
+	return unique, w.blamed
 }
 
 // fits reports whether v is valid, as far as the walker can tell.
@@ -107,7 +119,15 @@ func (w *walker) try(r *rule, v *value, s *seen) bool {
 
 // check reports whether v fits r, and notes in s (if not nil) what it evaluated.
 func (w *walker) check(r *rule, v *value, s *seen) bool {
-	if w.steps--; w.steps < 0 || len(w.issues)+len(w.missing) >= 2*maxIssues {
+	ok := w.checkRule(r, v, s)
+	if !ok && w.quiet == 0 && w.soft == 0 && w.blamed.r == nil {
+		w.blamed = part{r: r, v: v}
+	}
+	return ok
+}
+
+func (w *walker) checkRule(r *rule, v *value, s *seen) bool {
+	if w.steps -= 1 + len(r.enum)/16; w.steps < 0 || len(w.issues)+len(w.missing) >= 2*maxIssues {
 		return true
 	}
 	if r.never {
@@ -258,7 +278,9 @@ func (w *walker) logic(r *rule, v *value, here *seen) bool {
 			next = r.then
 		}
 		if next != nil {
+			w.soft++
 			ok = w.check(next, v, here) && ok
+			w.soft--
 		}
 	}
 	return ok
@@ -289,7 +311,9 @@ func (w *walker) none(branches []*rule, keyword string, v *value) bool {
 		}
 	}
 	if len(meant) == 1 {
+		w.soft++
 		w.check(meant[0], v, nil)
+		w.soft--
 		return false
 	}
 	either := rule{anyOf: branches}
@@ -374,12 +398,14 @@ func (w *walker) array(r *rule, v *value, here *seen) bool {
 		}
 	}
 	if r.unevaluatedItems != nil && here != nil && !here.allItems {
+		w.soft++
 		for i := here.end; i < n; i++ {
 			if !here.items[i] {
 				ok = w.item(r.unevaluatedItems, v, i) && ok
 			}
 		}
 		here.allItems = true
+		w.soft--
 	}
 	return ok
 }

@@ -22,6 +22,9 @@ func (w *walker) object(r *rule, v *value, here *seen) bool {
 		p := &r.props[i]
 		if p.required {
 			require(p.name, p.rule.want)
+			if !ok && w.quiet == 0 && w.soft == 0 && w.blamed.r == nil {
+				w.blamed = part{r, v, "required"}
+			}
 		}
 		at := index(p.name)
 		if at < 0 {
@@ -63,21 +66,26 @@ func (w *walker) object(r *rule, v *value, here *seen) bool {
 			})
 		}
 		if need.rule != nil {
+			w.soft++
 			ok = w.check(need.rule, v, here) && ok
+			w.soft--
 		}
 	}
 	if r.unevaluatedProps != nil && here != nil && !here.allProps {
+		w.soft++
+		var said legality
 		for _, m := range v.members {
 			if here.props[m.key] {
 				continue
 			}
 			if r.unevaluatedProps.never {
-				ok = w.unknown(legalKeys(r), v, m)
+				ok = w.unknown(&said, legalKeys, r, v, m)
 			} else {
 				ok = w.member(r.unevaluatedProps, m) && ok
 			}
 		}
 		here.allProps = true
+		w.soft--
 	}
 	return ok
 }
@@ -93,6 +101,7 @@ func (w *walker) member(r *rule, m member) bool {
 // keys checks the keys that are not declared, or whose spelling matters.
 func (w *walker) keys(r *rule, v *value, here *seen) bool {
 	ok := true
+	var said legality
 	for _, m := range v.members {
 		evaluated := r.property(m.key) != nil
 		for _, p := range r.patterns {
@@ -104,7 +113,7 @@ func (w *walker) keys(r *rule, v *value, here *seen) bool {
 		}
 		if !evaluated && r.extra != nil {
 			if r.closed() {
-				ok = w.unknown(declaredKeys(r), v, m)
+				ok = w.unknown(&said, declaredKeys, r, v, m)
 			} else {
 				ok = w.member(r.extra, m) && ok
 				here.prop(m.key)
@@ -139,28 +148,41 @@ func (w *walker) name(r *rule, m member) bool {
 	return w.add("propertyNames", "another key", "key "+quote(m.key))
 }
 
+// legality is what can be said of the keys of one object, worked out at the
+// first key that is not legal.
+type legality struct {
+	legal, free []string // all legal keys, and those that are not there
+	list        string
+	count       int // of unknown keys so far
+}
+
 // unknown reports a key that is not allowed, naming the one that was meant.
-func (w *walker) unknown(legal []string, v *value, m member) bool {
+func (w *walker) unknown(said *legality, keys func(*rule) []string, r *rule, v *value, m member) bool {
 	if w.quiet > 0 {
 		return false
 	}
-	free := slices.DeleteFunc(slices.Clone(legal), func(name string) bool { return v.get(name) != nil })
-	meant := nearest(m.key, free)
-	if meant == "" {
-		meant = nearest(m.key, legal)
+	const few, guesses = 12, 20
+	if said.count++; said.count == 1 {
+		said.legal = keys(r)
+		index := v.lookup()
+		said.free = slices.DeleteFunc(slices.Clone(said.legal), func(name string) bool { return index(name) >= 0 })
+		said.list = "legal keys: " + series(said.legal, "and", few, maxEcho/4)
+		if len(said.legal) == 0 {
+			said.list = "no keys are allowed here"
+		}
 	}
-	const few = 12
+	meant := ""
+	if said.count <= guesses {
+		if meant = nearest(m.key, said.free); meant == "" {
+			meant = nearest(m.key, said.legal)
+		}
+	}
 	var want []string
 	if meant != "" {
 		want = append(want, "did you mean "+quote(meant)+"?")
 	}
-	switch {
-	case len(legal) == 0:
-		want = append(want, "no keys are allowed here")
-	case len(legal) <= few:
-		want = append(want, "legal keys: "+series(legal, "and", few, maxEcho/4))
-	case meant == "":
-		want = append(want, "legal keys: "+series(legal, "and", few, maxEcho/4))
+	if meant == "" || len(said.legal) <= few {
+		want = append(want, said.list)
 	}
 	w.enter(m.spelled())
 	defer w.leave()

@@ -97,7 +97,7 @@ func (in *inferrer) compile(root *value) (*compiler, error) {
 	}
 	for _, f := range in.defaults {
 		r := c.rules[f.schema]
-		if issues := explain(r, r.fallback, false); len(issues) > 0 {
+		if issues, _ := explain(r, r.fallback, false); len(issues) > 0 {
 			return nil, fmt.Errorf("field %s: tag default: %v", f.field, issues[0])
 		}
 	}

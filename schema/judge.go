@@ -13,42 +13,87 @@ import (
 // judge decides what is valid. It is jsonschema-go and nothing else; the rest of
 // this package finds words, repairs, and is quick where the answer is certain.
 type judge struct {
-	doc   *document
-	root  *rule
-	risky bool // see affordable
+	doc    *document
+	root   *rule
+	risky  bool // see affordable
+	parted bool // parts can be judged alone: there are no references
 
+	whole  opinion
+	floats bool     // compare integers as floats, since the schema has them beyond 2^53
+	parts  sync.Map // from question to *opinion
+}
+
+// opinion is a schema as jsonschema-go has it. Making it takes several times as
+// long as everything else about a schema, so it waits for the first input in doubt.
+type opinion struct {
 	once     sync.Once
 	resolved *jsonschema.Resolved
 	err      error
-	floats   bool // compare integers as floats, since the schema has them beyond 2^53
 }
 
-// load makes the validator, once. It takes several times as long as everything
-// else about a schema, so it waits for the first input that is in doubt.
+// question is what a part is judged by.
+type question struct {
+	r       *rule
+	keyword string // "" = all of the rule
+}
+
+func newJudge(c *compiler, root *rule) *judge {
+	j := &judge{doc: c.doc, root: root, risky: c.risky, parted: !c.refs}
+	for _, r := range c.rules {
+		for _, v := range r.enum {
+			j.floats = j.floats || hasBigInt(v)
+		}
+		j.floats = j.floats || r.konst != nil && hasBigInt(r.konst)
+	}
+	return j
+}
+
+// load makes the validator for the whole schema, if that was not done before.
 func (j *judge) load() error {
-	j.once.Do(func() {
+	j.whole.load(j, j.doc.root)
+	return j.whole.err
+}
+
+func (o *opinion) load(j *judge, v *value) {
+	o.once.Do(func() {
 		defer func() {
 			if p := recover(); p != nil {
-				j.err = fmt.Errorf("%w: %v", ErrUnsupported, p)
+				o.err = fmt.Errorf("%w: %v", ErrUnsupported, p)
 			}
 		}()
 		var s jsonschema.Schema
-		if err := json.Unmarshal(j.doc.bare(), &s); err != nil {
-			j.err = fmt.Errorf("%w: %v", ErrUnsupported, err)
+		if err := json.Unmarshal(j.doc.appendBare(nil, v), &s); err != nil {
+			o.err = fmt.Errorf("%w: %v", ErrUnsupported, err)
 			return
 		}
-		if j.resolved, j.err = s.Resolve(nil); j.err != nil {
-			j.err = fmt.Errorf("%w: %v", ErrUnsupported, j.err)
-		}
-		for _, at := range j.doc.sites {
-			for _, name := range []string{"enum", "const"} {
-				if v := at.schema.get(name); v != nil {
-					j.floats = j.floats || hasBigInt(v)
-				}
-			}
+		if o.resolved, o.err = s.Resolve(nil); o.err != nil {
+			o.err = fmt.Errorf("%w: %v", ErrUnsupported, o.err)
 		}
 	})
-	return j.err
+}
+
+// refuses reports whether a part is not valid, judged alone. That settles the
+// whole, at a fraction of the price: of twenty edits one has to be looked at.
+func (j *judge) refuses(p part) bool {
+	if p.r == nil || !j.parted || j.risky || p.r == j.root && p.keyword == "" {
+		return false
+	}
+	q := question{p.r, p.keyword}
+	found, ok := j.parts.Load(q)
+	if !ok {
+		found, _ = j.parts.LoadOrStore(q, &opinion{})
+	}
+	o := found.(*opinion)
+	doc := p.r.doc
+	if p.keyword != "" {
+		doc = objectValue()
+		doc.set(p.keyword, p.r.doc.get(p.keyword))
+	}
+	if o.load(j, doc); o.err != nil {
+		return false
+	}
+	reason, err := j.ask(o, p.v)
+	return err == nil && reason != nil
 }
 
 // hasBigInt reports whether v has an integer that a float64 may not hold.
@@ -76,19 +121,23 @@ func (j *judge) verdict(v *value) (reason error, err error) {
 	if err := j.load(); err != nil {
 		return nil, err
 	}
+	if j.risky && !affordable(j.root, v) {
+		return errTooMuch, nil
+	}
+	return j.ask(&j.whole, v)
+}
+
+func (j *judge) ask(o *opinion, v *value) (reason error, err error) {
 	instance, ok := j.toAny(v)
 	if !ok {
 		return errors.New("a number is out of range"), nil
-	}
-	if j.risky && !affordable(j.root, v) {
-		return errTooMuch, nil
 	}
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("schema: validator failed: %v", p)
 		}
 	}()
-	return j.resolved.Validate(instance), nil
+	return o.resolved.Validate(instance), nil
 }
 
 // toAny converts v to what jsonschema-go takes. Integers go as integers, so that
@@ -143,23 +192,18 @@ func (j *judge) toAny(v *value) (any, bool) {
 // schema with alternatives that refer back to it can make a validator try
 // exponentially many combinations; counting them with a memory is quick.
 func affordable(r *rule, v *value) bool {
-	c := costs{limit: 1<<18 + 64*v.size(), known: map[pair]int{}}
+	c := costs{limit: 1<<18 + 64*v.size(), known: map[part]int{}}
 	return c.of(r, v) <= c.limit
-}
-
-type pair struct {
-	r *rule
-	v *value
 }
 
 type costs struct {
 	limit int
-	known map[pair]int
+	known map[part]int
 }
 
 // of counts the schemas applied when v is validated against r, up to the limit.
 func (c *costs) of(r *rule, v *value) int {
-	key := pair{r, v}
+	key := part{r: r, v: v}
 	if n, ok := c.known[key]; ok {
 		return n
 	}

@@ -9,8 +9,9 @@ import (
 // rule is a schema, compiled for explaining, repairing and quick checking. A
 // nil or zero rule allows everything. Rules form a graph where references recur.
 type rule struct {
-	never   bool // the schema false
-	unknown bool // it has a keyword that this package does not know
+	doc     *value // where it comes from
+	never   bool   // the schema false
+	unknown bool   // it has a keyword that this package does not know
 
 	types typeSet // 0 = any
 	enum  []*value
@@ -163,7 +164,7 @@ func (c *compiler) rule(v *value) (*rule, error) {
 	if r, ok := c.rules[v]; ok {
 		return r, nil
 	}
-	r := &rule{}
+	r := &rule{doc: v}
 	c.rules[v] = r
 	if v.kind == kBool {
 		r.never = v.text == "false"

@@ -146,7 +146,7 @@ func newSchema(c *compiler, emitted json.RawMessage) *Schema {
 	root := c.rules[c.doc.root]
 	s := &Schema{
 		emitted: emitted, root: root, track: c.track, defaults: c.defaults,
-		judge: &judge{doc: c.doc, root: root, risky: c.risky},
+		judge: newJudge(c, root),
 	}
 	for _, r := range c.rules {
 		s.sensitive = s.sensitive || r.maxProps.ok || r.needs != nil || r.not != nil || r.oneOf != nil ||
@@ -182,12 +182,12 @@ func (s *Schema) Validate(input json.RawMessage) error {
 	if err != nil {
 		return notJSON(err)
 	}
-	reason, err := s.judge.verdict(v)
+	found, err := s.examine(v, v.raw == "")
 	if err != nil {
 		return err
 	}
-	if reason != nil {
-		return s.refuse(v, v, nil, reason)
+	if !found.ok {
+		return s.refuse(v, found, nil)
 	}
 	return nil
 }
@@ -314,49 +314,49 @@ func (s *Schema) settle(input json.RawMessage, opt *Options, sure bool) (*value,
 	}
 	f := fixer{repair: !strict, track: s.track, steps: stepsFor(v)}
 	fixed := f.fix(s.root, v)
-	lenient, fixedReason := fixed, error(nil)
-	if len(f.conflicts) == 0 {
-		// Of the input as it came the program has said all that it can.
-		ok, reason, err := s.valid(fixed, fixed != v || !asItCame)
-		if err != nil {
-			return nil, nil, err
-		}
-		if ok {
-			return s.fill(fixed), append(repairs, f.repairs...), nil
-		}
-		fixedReason = reason
-	}
-	g := fixer{track: s.track, steps: stepsFor(v)}
-	if f.retyped {
-		lenient = g.fix(s.root, v)
-	}
-	if len(f.conflicts) > 0 {
-		return nil, nil, s.refuse(lenient, fixed, f.conflicts, nil)
-	}
-	if lenient == fixed {
-		return nil, nil, s.refuse(lenient, fixed, nil, fixedReason)
-	}
-	reason, err := s.judge.verdict(lenient)
+	// Of the input as it came the program has said all that it can.
+	found, err := s.examine(fixed, fixed != v || !asItCame)
 	if err != nil {
 		return nil, nil, err
 	}
-	if reason == nil {
-		// Only a repair made it invalid.
-		return s.fill(lenient), append(repairs, g.repairs...), nil
+	if found.ok && len(f.conflicts) == 0 {
+		return s.fill(fixed), append(repairs, f.repairs...), nil
 	}
-	return nil, nil, s.refuse(lenient, fixed, nil, reason)
-}
-
-// valid reports whether v is valid, and the reason if not. The program is asked
-// first, if that makes sense.
-func (s *Schema) valid(v *value, ask bool) (ok bool, reason, err error) {
-	if s.program != nil && ask {
-		if ok, f := s.program.run(appendValue(nil, v)); ok && !f.nulls {
-			return true, nil, nil
+	if f.retyped {
+		g := fixer{track: s.track, steps: stepsFor(v)}
+		lenient := g.fix(s.root, v)
+		if found, err = s.examine(lenient, false); err != nil {
+			return nil, nil, err
+		}
+		if found.ok && len(g.conflicts) == 0 {
+			// Only a repair made it invalid.
+			return s.fill(lenient), append(repairs, g.repairs...), nil
 		}
 	}
-	reason, err = s.judge.verdict(v)
-	return reason == nil && err == nil, reason, err
+	return nil, nil, s.refuse(fixed, found, f.conflicts)
+}
+
+// finding is what is to be said of a value.
+type finding struct {
+	ok     bool
+	issues []Issue
+	reason error // of jsonschema-go, if there are no issues
+}
+
+// examine finds out whether v is valid. The program is asked first, if that
+// makes sense.
+func (s *Schema) examine(v *value, ask bool) (finding, error) {
+	if s.program != nil && ask {
+		if ok, f := s.program.run(appendValue(nil, v)); ok && !f.nulls {
+			return finding{ok: true}, nil
+		}
+	}
+	issues, blamed := explain(s.root, v, s.track)
+	if s.judge.refuses(blamed) {
+		return finding{issues: issues}, nil
+	}
+	reason, err := s.judge.verdict(v)
+	return finding{reason == nil, issues, reason}, err
 }
 
 // fill applies the defaults to a valid value.
@@ -370,27 +370,30 @@ func (s *Schema) fill(v *value) *value {
 		return v
 	}
 	if s.sensitive {
-		if ok, _, err := s.valid(filled, true); !ok || err != nil {
+		if found, err := s.examine(filled, true); !found.ok || err != nil {
 			return v
 		}
 	}
 	return filled
 }
 
-// refuse makes the error for input that is not valid. The issues are about v;
-// the example starts from best, the closest to a valid value that was reached.
-func (s *Schema) refuse(v, best *value, conflicts []Issue, reason error) error {
-	e := &Error{Issues: explain(s.root, v, s.track)}
+// refuse makes the error for input that is not valid. The example starts from
+// best, the closest to a valid value that was reached.
+func (s *Schema) refuse(best *value, found finding, conflicts []Issue) error {
+	if found.reason == errTooMuch {
+		return &Error{Err: errTooMuch}
+	}
+	e := &Error{Issues: found.issues}
+	if found.ok {
+		e.Issues = nil
+	}
 	for _, c := range conflicts {
 		// A key that repeats another is there still, and so unknown as well.
 		e.Issues = slices.DeleteFunc(e.Issues, func(i Issue) bool { return i.Path == c.Path })
 	}
 	e.Issues = append(e.Issues, conflicts...)
-	if reason == errTooMuch {
-		return &Error{Err: errTooMuch}
-	}
-	if len(e.Issues) == 0 && reason != nil {
-		e.Issues = []Issue{{Keyword: "schema", Want: "a value that fits the schema", Got: clip(reason.Error(), 2*maxEcho)}}
+	if len(e.Issues) == 0 && found.reason != nil {
+		e.Issues = []Issue{{Keyword: "schema", Want: "a value that fits the schema", Got: clip(found.reason.Error(), 2*maxEcho)}}
 	}
 	e.Example = s.example(best)
 	return e

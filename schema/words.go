@@ -193,11 +193,12 @@ func span(low, high bound, noun string) string {
 	return ""
 }
 
-// nearest returns the one of names that key most likely stands for, or "".
+// nearest returns the one of names that key most likely stands for, or "". Of
+// very many names it looks at the first few hundred.
 func nearest(key string, names []string) string {
 	best, score := "", 1000
 	k := plain(key)
-	for _, name := range names {
+	for _, name := range names[:min(len(names), 300)] {
 		n := plain(name)
 		s := 1000
 		switch d := distance(k, n); {
@@ -221,9 +222,10 @@ func nearest(key string, names []string) string {
 
 // plain drops what spelling conventions differ in: case, underscores, hyphens.
 func plain(s string) string {
-	s = strings.ToLower(clip(s, 64))
-	return strings.NewReplacer("_", "", "-", "", " ", "", ".", "").Replace(s)
+	return separators.Replace(strings.ToLower(clip(s, 32)))
 }
+
+var separators = strings.NewReplacer("_", "", "-", "", " ", "", ".", "")
 
 // within reports whether the bytes of s occur in t in this order, as cmd in command.
 func within(s, t string) bool {
