@@ -205,7 +205,7 @@ func (w *walker) number(r *rule, v *value) bool {
 	}
 	want := r.want()
 	if r.types&(tNumber|tInteger) == 0 {
-		want = "number" + r.range_()
+		want = "number" + r.bounds()
 	}
 	return w.add(keyword, want, v.describe())
 }

@@ -488,7 +488,7 @@ func TestRandomTypes(t *testing.T) {
 			canonical, err := Canonical(out)
 			require.NoError(t, err)
 			plain := reflect.New(typ)
-			if strings.Contains(strings.ToLower(typ.String()), "rawmessage") || strings.Contains(string(doc)+string(out), `"A"`) || strings.Contains(typ.String(), "PATH") || strings.Contains(typ.String(), "Number") {
+			if strings.Contains(typ.String(), "RawMessage") || strings.Contains(typ.String(), "jsontext") || strings.Contains(string(doc)+string(out), `"A"`) || strings.Contains(typ.String(), "PATH") || strings.Contains(typ.String(), "Number") {
 				continue // keeps its spelling, or minds the case of keys
 			}
 			if json.Unmarshal(canonical, plain.Interface()) == nil {

@@ -125,7 +125,7 @@ func (r *rule) wantDepth(depth int) string {
 	for i, n := range names {
 		switch n {
 		case "integer", "number":
-			names[i] = n + r.range_()
+			names[i] = n + r.bounds()
 		case "string":
 			names[i] = r.wantString()
 		case "array":
@@ -141,8 +141,8 @@ func (r *rule) wantDepth(depth int) string {
 
 const anything = "any value"
 
-// range_ is what the rule demands of a number, beginning with a space if anything.
-func (r *rule) range_() string {
+// bounds is what the rule demands of a number, beginning with a space if anything.
+func (r *rule) bounds() string {
 	var parts []string
 	for _, b := range []struct {
 		op string
