@@ -5,13 +5,11 @@ import (
 	_ "embed" // descriptions
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/agenttool/tool"
-	"github.com/agenttool/tool/truncate"
+	"github.com/agenttool/tool/internal/shellscan"
 )
 
 //go:embed bash.md
@@ -52,11 +50,12 @@ func (ts *Toolset) planBash(_ context.Context, _ *tool.Call, in bashInput) (*pla
 	if err != nil {
 		return nil, fmt.Errorf("workdir: %w", err)
 	}
-	p := &plan{shell: ts.analyse(in.Command, dir.abs)}
+	s := &shellPlan{Script: shellscan.Analyze(in.Command, ts.scanOptions(dir.abs)), in: in, dir: dir.abs}
 	if !dir.inside {
-		p.shell.ExternalDirs = unique(append([]string{dir.abs}, p.shell.ExternalDirs...))
+		s.outside = dir.abs
 	}
-	p.asks = ts.askBash(in, dir, p.shell)
+	ts.markFiles(s.Script)
+	p := &plan{shell: s.analysis(), asks: s.asks()}
 	if !dir.isDir() {
 		p.fail = fmt.Errorf("workdir %s is not a directory", in.Workdir)
 		if dir.inside {
@@ -78,175 +77,21 @@ func (ts *Toolset) planBash(_ context.Context, _ *tool.Call, in bashInput) (*pla
 	return p, nil
 }
 
-// askBash returns the questions of a command: directories, then files, then the
-// commands themselves.
-func (ts *Toolset) askBash(in bashInput, dir location, a *analysis) []ask {
-	var asks []ask
-	if len(a.ExternalDirs) > 0 {
-		var patterns []string
-		for _, d := range a.ExternalDirs {
-			patterns = append(patterns, dirPattern(d))
-		}
-		asks = append(asks, ask{req: &tool.Request{
-			Permission: "external_directory", Title: "Access directories outside the project",
-			Patterns: patterns, Always: patterns,
-			Metadata: map[string]any{"filepath": a.ExternalDirs[0], "parentDir": a.ExternalDirs[0], "directories": a.ExternalDirs, "command": in.Command},
-		}})
+// title is what a call is called where nothing is decided by it: in the words of
+// the model, if there are any.
+func (in bashInput) title() string {
+	if words := strings.Join(strings.Fields(in.Description), " "); words != "" {
+		return clip(visible(words), 200)
 	}
-	for _, s := range a.Secrets {
-		asks = append(asks, ask{req: pathRequest("read", "Read "+ts.display(s), ts.display(s), true)})
-	}
-	for _, w := range a.Writes {
-		l, err := ts.fsys.resolve(w)
-		if err != nil {
-			continue // then the shell cannot write it either
-		}
-		asks = append(asks, ask{req: pathRequest("edit", "Write "+l.display, l.display, l.secret || l.protected)})
-	}
-	if len(a.Patterns) == 0 {
-		return asks // nothing but cd
-	}
-	return append(asks, ask{
-		req: &tool.Request{
-			Permission: "bash", Title: clip(firstLine(in), 200),
-			Patterns: a.Patterns, Always: append([]string{}, a.Always...),
-			Metadata: map[string]any{"command": in.Command, "workdir": dir.abs, "description": in.Description, "reasons": a.Reasons},
-		},
-		effect: in.Command + "\x00" + dir.abs,
-	})
+	return commandTitle(in.Command)
 }
 
-func (ts *Toolset) display(abs string) string {
-	if within(ts.fsys.dir, abs) {
-		return ts.fsys.rel(abs)
+// commandTitle is the first line of a command, which is the title of a question:
+// what the model says about the command never is.
+func commandTitle(command string) string {
+	line, _, more := strings.Cut(strings.TrimSpace(command), "\n")
+	if more {
+		line += " …"
 	}
-	return filepath.ToSlash(abs)
-}
-
-func firstLine(in bashInput) string {
-	if in.Description != "" {
-		return visible(in.Description)
-	}
-	line, _, _ := strings.Cut(strings.TrimSpace(in.Command), "\n")
-	return visible(line)
-}
-
-// expandHome does what a shell does with a leading ~.
-func (ts *Toolset) expandHome(word string) string {
-	if word != "~" && !strings.HasPrefix(word, "~/") {
-		return word
-	}
-	for _, kv := range ts.env {
-		if home, ok := strings.CutPrefix(kv, "HOME="); ok && home != "" {
-			return home + word[1:]
-		}
-	}
-	if home, err := os.UserHomeDir(); err == nil {
-		return home + word[1:]
-	}
-	return word
-}
-
-const (
-	updateEvery = 50 * time.Millisecond
-	updateBytes = 8 << 10 // of output in an update: its end
-)
-
-// runBash runs the command. The result is there also if the call was cancelled.
-func (ts *Toolset) runBash(ctx context.Context, call *tool.Call, in bashInput, dir location, limit time.Duration) (*tool.Result, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	out := truncate.NewCollector(&truncate.CollectorOptions{Spill: ts.cfg.Spill, Errors: 20})
-	defer out.Close()
-	p := &process{
-		argv: shellArgs(ts.shell, in.Command), dir: dir.abs, env: ts.env,
-		timeout: limit, grace: ts.limits.KillGrace, out: out,
-	}
-	stop := reportProgress(call, in, out)
-	e, err := p.run(ctx)
-	stop()
-	out.End()
-	if err != nil {
-		return nil, err
-	}
-	// Keeping the output must not fail because the call was cancelled.
-	cut := out.Cut(context.WithoutCancel(ctx), truncate.Policy{
-		MaxBytes: ts.limits.CommandOutput, MaxLines: -1, Keep: truncate.HeadTail, Errors: 20,
-		Hint: func(c truncate.Cut) string { return cutHint(call, c) },
-	})
-	aborted := ctx.Err() != nil
-	text := strings.TrimRight(cut.Text, "\n")
-	if text == "" {
-		text = "(no output)"
-	}
-	meta := map[string]any{
-		"output": text, "description": in.Description, "exit": any(e.code),
-		"timedOut": e.timedOut, "aborted": aborted, "truncated": cut.Truncated,
-	}
-	if e.signal != "" {
-		meta["exit"], meta["signal"] = nil, e.signal
-	}
-	if cut.Path != "" {
-		meta["outputPath"] = cut.Path
-	}
-	res := &tool.Result{Title: firstLine(in), Text: text + "\n" + status(e, limit, aborted), Metadata: meta}
-	if aborted {
-		return res, ctx.Err()
-	}
-	return res, nil
-}
-
-// status is the last line of every result.
-func status(e ended, limit time.Duration, aborted bool) string {
-	took := e.took.Round(10 * time.Millisecond)
-	switch {
-	case e.timedOut:
-		return fmt.Sprintf("[timed out after %s and was ended; give a longer timeout if it needs one]", limit)
-	case aborted:
-		return fmt.Sprintf("[cancelled after %s]", took)
-	case e.signal != "":
-		return fmt.Sprintf("[ended by signal: %s, %s]", e.signal, took)
-	}
-	return fmt.Sprintf("[exit %d, %s]", e.code, took)
-}
-
-func cutHint(call *tool.Call, c truncate.Cut) string {
-	if c.Path == "" || !call.Offers("read") {
-		return ""
-	}
-	return fmt.Sprintf("See the rest with read filePath=%q.", c.Path)
-}
-
-// reportProgress shows the end of the output while it grows, until stop is called.
-func reportProgress(call *tool.Call, in bashInput, out *truncate.Collector) (stop func()) {
-	show := func(text string) {
-		call.Update(tool.Update{
-			Title: firstLine(in), Text: text,
-			Metadata: map[string]any{"output": text, "description": in.Description},
-		})
-	}
-	show("")
-	quit, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(updateEvery)
-		defer tick.Stop()
-		var seen int64
-		for {
-			select {
-			case <-quit:
-				return
-			case <-tick.C:
-				if s := out.Snapshot(updateBytes); s.Raw != seen {
-					seen = s.Raw
-					show(s.Text)
-				}
-			}
-		}
-	}()
-	return func() {
-		close(quit)
-		<-done
-	}
+	return clip(visible(line), 200)
 }

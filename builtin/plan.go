@@ -16,8 +16,9 @@ type Plan struct {
 	Requests []*tool.Request // in the order they would be asked; without ids, as nobody asks yet
 
 	// The rest is for bash: every command found, as its words (nil: a word that
-	// cannot be known before it runs), the directories outside the root that are
-	// touched, the files that redirections write, and what could not be judged.
+	// cannot be known before it runs; what a wrapper runs follows the wrapper), the
+	// directories outside the root that are touched, the files that would be
+	// written or removed, and why the text cannot be judged part by part.
 	Commands     [][]*string
 	ExternalDirs []string
 	Writes       []string

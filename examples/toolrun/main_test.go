@@ -332,7 +332,7 @@ func TestExplainBash(t *testing.T) {
 	assert.Equal(t, "allow", lines[0].Decision)
 	assert.Equal(t, `[["touch","made"],["git","status"]]`, string(lines[0].keys["commands"]))
 	assert.Equal(t, "[]", string(lines[0].keys["externalDirs"]))
-	assert.Equal(t, "[]", string(lines[0].keys["writes"]))
+	assert.Equal(t, []string{filepath.Join(dir, "made")}, lines[0].Writes)
 	assert.Equal(t, "ask", lines[1].Decision)
 	assert.Equal(t, `[["cat","/etc/hosts",null]]`, string(lines[1].keys["commands"]))
 	assert.Equal(t, []string{filepath.Join(dir, "out.txt")}, lines[1].Writes)
