@@ -253,10 +253,6 @@ func (t *tree) open(name string) (*os.File, fs.FileInfo, error) {
 	return openIn(t.root, filepath.FromSlash(name))
 }
 
-func (t *tree) lstat(name string) (fs.FileInfo, error) {
-	return t.root.Lstat(filepath.FromSlash(name))
-}
-
 // entries returns what is in the directory name, sorted.
 func (t *tree) entries(name string) ([]fs.DirEntry, error) {
 	d, info, err := t.open(name)

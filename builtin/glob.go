@@ -1,25 +1,26 @@
 package builtin
 
 import (
-	"cmp"
 	"context"
 	_ "embed" // descriptions
-	"errors"
 	"fmt"
-	"io/fs"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/agenttool/tool"
+	"github.com/agenttool/tool/internal/search"
+	"github.com/agenttool/tool/internal/search/glob"
 )
 
 //go:embed glob.md
 var globDescription string
 
 type globInput struct {
-	Pattern string `json:"pattern" jsonschema:"file name pattern" alias:"glob,glob_pattern,query"`
-	Path    string `json:"path,omitempty" jsonschema:"directory to search (default: the project)" alias:"directory,dir,dir_path,root,cwd"`
+	Pattern  string `json:"pattern" jsonschema:"file name pattern" alias:"glob,glob_pattern,query"`
+	Path     string `json:"path,omitempty" jsonschema:"directory to search (default: the project)" alias:"directory,dir,dir_path,root,cwd"`
+	Limit    int    `json:"limit,omitempty" jsonschema:"most files to show (default 100)" minimum:"1" maximum:"10000" alias:"max_results,maxResults,head_limit"`
+	Offset   int    `json:"offset,omitempty" jsonschema:"files to skip, for the next page" minimum:"0" alias:"skip"`
+	NoIgnore bool   `json:"noIgnore,omitempty" jsonschema:"also what git ignores" alias:"no_ignore,includeIgnored,include_ignored"`
 }
 
 func defineGlob(ts *Toolset) (operation, error) {
@@ -36,8 +37,10 @@ func (ts *Toolset) planGlob(_ context.Context, _ *tool.Call, in globInput) (*pla
 	if base == "" && filepath.IsAbs(pattern) {
 		base, pattern = splitAbsolute(pattern)
 	}
-	g, err := parseGlob(pattern)
-	if err != nil {
+	if strings.TrimSpace(pattern) == "" {
+		return nil, fmt.Errorf("the pattern is empty; ** finds every file")
+	}
+	if _, err := glob.Compile(pattern, glob.Options{}); err != nil {
 		return nil, err
 	}
 	l, err := ts.searchBase(base)
@@ -56,7 +59,7 @@ func (ts *Toolset) planGlob(_ context.Context, _ *tool.Call, in globInput) (*pla
 		p.fail = fail
 		return p, nil
 	}
-	p.apply = func(ctx context.Context, _ *tool.Call) (*outcome, error) { return ts.findFiles(ctx, l, g) }
+	p.apply = func(ctx context.Context, _ *tool.Call) (*outcome, error) { return ts.findFiles(ctx, l, pattern, in) }
 	return p, nil
 }
 
@@ -71,99 +74,55 @@ func splitAbsolute(pattern string) (dir, rest string) {
 	return p[:cut+1], p[cut+1:]
 }
 
-// askSearch returns the questions of a search below l.
-func (ts *Toolset) askSearch(l location, permission, pattern, name string) []ask {
-	if l.spill {
-		return nil
-	}
-	return append(ts.askOutside(l), ask{
-		req: &tool.Request{
-			Permission: permission, Title: "Search for " + clip(pattern, 200),
-			Patterns: []string{pattern}, Always: []string{"*"},
-			Metadata: map[string]any{"pattern": pattern, "path": name},
-		},
-		effect: l.abs,
-	})
-}
-
-// found is a file that a search found.
-type found struct {
-	name  string
-	mtime int64 // of the file, in nanoseconds
-}
-
-// newestFirst orders by time, then by name.
-func newestFirst(a, b found) int {
-	return cmp.Or(cmp.Compare(b.mtime, a.mtime), strings.Compare(a.name, b.name))
-}
-
-func (ts *Toolset) findFiles(ctx context.Context, l location, g *fileGlob) (*outcome, error) {
-	t, err := ts.fsys.tree(l)
+func (ts *Toolset) findFiles(ctx context.Context, l location, pattern string, in globInput) (*outcome, error) {
+	place, err := ts.searchPlace(l)
 	if err != nil {
 		return nil, err
 	}
-	defer t.close()
-	g.escapeExisting(func(name string) bool {
-		_, err := t.lstat(name)
-		return err == nil
-	})
-	var hits []found
-	w := &walker{tree: t, visit: func(name string, d fs.DirEntry) error {
-		if g.match(name) {
-			h := found{name: name}
-			if info, err := d.Info(); err == nil {
-				h.mtime = info.ModTime().UnixNano()
-			}
-			hits = append(hits, h)
-		}
-		return nil
-	}}
-	late, err := ts.search(ctx, func(ctx context.Context) error { return w.walk(ctx, ts.rulesAbove(l)) })
-	if err != nil {
-		return nil, err
+	defer place.done()
+	q := search.GlobQuery{Scope: place.scope(ts), Pattern: pattern, Limit: in.Limit, Offset: in.Offset, Hints: hintTime}
+	if q.Limit == 0 {
+		q.Limit = ts.limits.Matches
 	}
-	slices.SortFunc(hits, newestFirst)
-	n := min(len(hits), ts.limits.Matches)
+	q.NoIgnore = in.NoIgnore
+	res, err := ts.engine.Glob(ctx, place.root, q)
+	if err != nil {
+		return nil, searchError(ctx, err)
+	}
 	var b strings.Builder
-	for _, h := range hits[:n] {
-		b.WriteString(visible(shown(l, h.name)) + "\n")
+	var names []string
+	for _, e := range res.Entries {
+		if b.Len() > ts.limits.ReadBytes {
+			break
+		}
+		names = append(names, place.shown(e.Path))
+		b.WriteString(names[len(names)-1] + "\n")
 	}
+	more := res.Total - in.Offset - len(names)
+	nothing := res.Total == 0
 	switch {
-	case len(hits) == 0 && !late:
-		fmt.Fprintf(&b, "No files match %s (%s looked at).\n", clip(g.text, 200), plural(w.files, "file"))
-	case n < len(hits):
-		fmt.Fprintf(&b, "(the newest %d of %d files; narrow the pattern or the path to see others)\n", n, len(hits))
+	case nothing && !res.TimedOut:
+		fmt.Fprintf(&b, "No files match %s.\n", clip(in.Pattern, 200))
+		if h := res.Hints; h != nil && h.OtherCase > 0 {
+			fmt.Fprintf(&b, "(%s would match if case were ignored)\n", plural(h.OtherCase, "file"))
+		}
+	case len(names) == 0 && !nothing:
+		fmt.Fprintf(&b, "There are %s; offset %d is beyond the last.\n", plural(res.Total, "file"), in.Offset)
+	case more > 0:
+		total := fmt.Sprint(res.Total)
+		if !res.Exact {
+			total = "at least " + total
+		}
+		fmt.Fprintf(&b, "(the newest %d to %d of %s files; go on with offset=%d or narrow the pattern)\n", in.Offset+1, in.Offset+len(names), total, in.Offset+len(names))
 	}
-	w.notes(&b, len(hits) == 0, late, ts.limits)
+	if h := res.Hidden; h > 0 && nothing {
+		fmt.Fprintf(&b, "(%s that git ignores would match; noIgnore=true shows them)\n", plural(h, "file"))
+		res.Stats.Ignored = 0
+	}
+	res.Stats.Private = 0 // names are listed
+	notes(&b, &res.Stats, res.TimedOut, nothing, ts.limits.SearchTime)
 	return &outcome{result: &tool.Result{
-		Title: clip(g.text, 200), Text: strings.TrimRight(b.String(), "\n"),
-		Metadata: map[string]any{"count": len(hits), "truncated": n < len(hits) || late},
+		Title: clip(in.Pattern, 200), Text: strings.TrimRight(b.String(), "\n"),
+		Metadata: map[string]any{"count": res.Total, "exact": res.Exact, "truncated": more > 0 || res.TimedOut},
 	}}, nil
-}
-
-// search runs f for at most the search time and reports whether that ended it.
-func (ts *Toolset) search(ctx context.Context, f func(context.Context) error) (late bool, err error) {
-	limited, cancel := context.WithTimeout(ctx, ts.limits.SearchTime)
-	defer cancel()
-	err = f(limited)
-	if ctx.Err() != nil {
-		return false, ctx.Err()
-	}
-	if errors.Is(err, context.DeadlineExceeded) {
-		return true, nil
-	}
-	return false, err
-}
-
-// notes says what a search did not look at.
-func (w *walker) notes(b *strings.Builder, nothing, late bool, limits Limits) {
-	if late {
-		fmt.Fprintf(b, "(stopped after %s: not everything was searched; name a smaller path)\n", limits.SearchTime)
-	}
-	if w.unreadable > 0 {
-		fmt.Fprintf(b, "(not searched: %d unreadable directories)\n", w.unreadable)
-	}
-	if w.ignoredFiles > 0 && nothing {
-		fmt.Fprintf(b, "(%d ignored by .gitignore; name one as path to search it)\n", w.ignoredFiles)
-	}
 }

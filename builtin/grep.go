@@ -1,30 +1,35 @@
 package builtin
 
 import (
-	"bufio"
 	"context"
 	_ "embed" // descriptions
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
-	"path"
-	"regexp"
-	"regexp/syntax"
-	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/agenttool/tool"
+	"github.com/agenttool/tool/internal/search"
+	"github.com/agenttool/tool/internal/search/glob"
+	"github.com/agenttool/tool/internal/search/pattern"
 )
 
 //go:embed grep.md
 var grepDescription string
 
 type grepInput struct {
-	Pattern string `json:"pattern" jsonschema:"regular expression (RE2)" alias:"regex,query,search,regexp"`
-	Path    string `json:"path,omitempty" jsonschema:"file or directory to search (default: the project)" alias:"directory,dir,dir_path,file_path,filePath"`
-	Include string `json:"include,omitempty" jsonschema:"only files whose name matches this pattern, as *.go" alias:"glob,file_pattern,filePattern,includes"`
+	Pattern    string `json:"pattern" jsonschema:"regular expression (RE2)" alias:"regex,query,search,regexp"`
+	Path       string `json:"path,omitempty" jsonschema:"file, directory or glob to search (default: the project)" alias:"directory,dir,dir_path,file_path,filePath"`
+	Include    string `json:"include,omitempty" jsonschema:"only files whose name matches, as *.go; several with commas, exclude with !" alias:"glob,file_pattern,filePattern,includes"`
+	Type       string `json:"type,omitempty" jsonschema:"only files of this kind: go, py, ts, ..." alias:"file_type,fileType"`
+	Literal    bool   `json:"literal,omitempty" jsonschema:"pattern is plain text" alias:"literal_text,fixed_strings,fixedStrings,isLiteral"`
+	IgnoreCase bool   `json:"ignoreCase,omitempty" jsonschema:"ignore case" alias:"ignore_case,case_insensitive,caseInsensitive,-i"`
+	Word       bool   `json:"word,omitempty" jsonschema:"match whole words" alias:"word_regexp,wordRegexp,-w"`
+	Multiline  bool   `json:"multiline,omitempty" jsonschema:"matches may span lines" alias:"multi_line"`
+	Context    int    `json:"context,omitempty" jsonschema:"lines to show around each match" minimum:"0" maximum:"20" alias:"context_lines,contextLines,-C"`
+	Output     string `json:"output,omitempty" jsonschema:"what to show (default content)" enum:"content,files,count" alias:"output_mode,outputMode"`
+	Limit      int    `json:"limit,omitempty" jsonschema:"most matches (or files) to show (default 100)" minimum:"1" maximum:"10000" alias:"max_results,maxResults,head_limit"`
+	Offset     int    `json:"offset,omitempty" jsonschema:"matches (or files) to skip, for the next page" minimum:"0" alias:"skip"`
+	NoIgnore   bool   `json:"noIgnore,omitempty" jsonschema:"also what git ignores" alias:"no_ignore,includeIgnored,include_ignored"`
 }
 
 func defineGrep(ts *Toolset) (operation, error) {
@@ -37,17 +42,18 @@ func defineGrep(ts *Toolset) (operation, error) {
 }
 
 func (ts *Toolset) planGrep(_ context.Context, _ *tool.Call, in grepInput) (*plan, error) {
-	re, err := compileRegexp(in.Pattern)
+	q, note, err := in.query()
 	if err != nil {
 		return nil, err
 	}
-	var include *fileGlob
-	if in.Include != "" {
-		if include, err = parseGlob(in.Include); err != nil {
-			return nil, fmt.Errorf("include: %w", err)
+	l, err := ts.searchBase(in.Path)
+	var wild string // a path that is a glob is searched for below the root
+	if err == nil && !l.exists() && strings.ContainsAny(in.Path, "*?[{") {
+		if _, gerr := glob.Compile(in.Path, glob.Options{}); gerr == nil {
+			wild = in.Path
+			l, err = ts.searchBase("")
 		}
 	}
-	l, err := ts.searchBase(in.Path)
 	if err != nil {
 		return nil, err
 	}
@@ -67,266 +73,237 @@ func (ts *Toolset) planGrep(_ context.Context, _ *tool.Call, in grepInput) (*pla
 		return p, nil
 	}
 	p.apply = func(ctx context.Context, _ *tool.Call) (*outcome, error) {
-		s := &searcher{re: re, include: include, limit: ts.limits.Matches, names: ts.fsys.names}
-		if l.isDir() {
-			return ts.grepDir(ctx, l, s)
-		}
-		return ts.grepFile(ctx, l, s)
+		return ts.findLines(ctx, l, wild, q, note, in)
 	}
 	return p, nil
 }
 
-// maxRegexp bounds a pattern, in bytes: matching time grows with its size.
-const maxRegexp = 1024
-
-// compileRegexp explains what is wrong with a pattern.
-func compileRegexp(pattern string) (*regexp.Regexp, error) {
-	switch {
-	case pattern == "":
-		return nil, errors.New("the pattern is empty; to list files use glob")
-	case len(pattern) > maxRegexp:
-		return nil, fmt.Errorf("the pattern is longer than %d bytes; search for less at once", maxRegexp)
+// query checks everything that can be checked before anything is searched. The
+// note says what was made of a pattern that is no regular expression.
+func (in *grepInput) query() (q search.Query, note string, err error) {
+	if in.Pattern == "" {
+		return q, "", errors.New("the pattern is empty; to list files use glob")
 	}
-	re, err := regexp.Compile(pattern)
-	if err == nil {
-		return re, nil
+	q = search.Query{
+		Pattern: in.Pattern, Literal: in.Literal, Word: in.Word, Multiline: in.Multiline,
+		Before: in.Context, After: in.Context, Limit: in.Limit, Offset: in.Offset, Hints: hintTime,
 	}
-	hint := `To search for the text itself, escape special characters with \, as in foo\(`
-	var se *syntax.Error
-	if errors.As(err, &se) {
-		switch {
-		case strings.HasPrefix(se.Expr, "(?=") || strings.HasPrefix(se.Expr, "(?!") || strings.HasPrefix(se.Expr, "(?<"):
-			hint = "Look-around is not supported (RE2): search for the plain part and look through the matches"
-		case se.Code == syntax.ErrInvalidEscape && len(se.Expr) == 2 && '1' <= se.Expr[1] && se.Expr[1] <= '9':
-			hint = "Back-references are not supported (RE2): spell out what is to repeat"
-		case se.Code == syntax.ErrInvalidEscape:
-			hint = "RE2 does not know this escape; drop the backslash if the character itself is meant"
+	if in.IgnoreCase {
+		q.Case = pattern.Insensitive
+	}
+	switch in.Output {
+	case "files":
+		q.Output = search.FilesOnly
+	case "count":
+		q.Output = search.Counts
+	}
+	q.NoIgnore = in.NoIgnore
+	q.Include = splitGlobs(in.Include)
+	for _, g := range q.Include {
+		if _, err := glob.Compile(g, glob.Options{}); err != nil {
+			return q, "", fmt.Errorf("include: %w", err)
 		}
-		return nil, fmt.Errorf("invalid regular expression: %s: `%s`. %s", se.Code, clip(se.Expr, 100), hint)
 	}
-	return nil, fmt.Errorf("invalid regular expression: %w. %s", err, hint)
+	if in.Type != "" {
+		q.Types = splitGlobs(in.Type)
+	}
+	opt := pattern.Options{Case: q.Case, Literal: q.Literal, Word: q.Word, Multiline: q.Multiline}
+	if _, err := pattern.Compile(in.Pattern, opt); err != nil {
+		var pe *pattern.Error
+		if q.Literal || !errors.As(err, &pe) || !pe.Literal {
+			return q, "", err
+		}
+		opt.Literal, q.Literal = true, true
+		if _, lerr := pattern.Compile(in.Pattern, opt); lerr != nil {
+			return q, "", err
+		}
+		note = fmt.Sprintf("(the pattern is no regular expression: %s; it was searched as plain text)\n", pe.Reason)
+	}
+	return q, note, nil
 }
 
-// searcher finds matching lines.
-type searcher struct {
-	re      *regexp.Regexp
-	include *fileGlob
-	limit   int // lines kept per file
-	names   nameRules
+// fewMatches is how many matches are shown with context without being asked to.
+const fewMatches, autoContext = 3, 2
 
-	files    []foundLines
-	total    int // matching lines
-	searched int // files
-	binary   int
-	secret   int
-	failed   int // files that could not be read
-	long     int // lines of which only the beginning was searched
-}
-
-type foundLines struct {
-	found
-	lines []string
-	total int
-}
-
-const (
-	maxSearchLine = 1 << 20 // bytes of a line that are searched
-	maxShownLine  = 400     // runes of a matching line that are shown
-)
-
-func (ts *Toolset) grepDir(ctx context.Context, l location, s *searcher) (*outcome, error) {
-	t, err := ts.fsys.tree(l)
+func (ts *Toolset) findLines(ctx context.Context, l location, wild string, q search.Query, note string, in grepInput) (*outcome, error) {
+	place, err := ts.searchPlace(l)
 	if err != nil {
 		return nil, err
 	}
-	defer t.close()
-	w := &walker{tree: t}
-	late, err := ts.search(ctx, func(ctx context.Context) error {
-		w.visit = func(name string, d fs.DirEntry) error {
-			if !d.Type().IsRegular() || s.include != nil && !s.include.match(name) {
-				return nil
-			}
-			if !l.spill && s.names.secret(path.Join(l.display, name)) {
-				s.secret++
-				return nil
-			}
-			file, info, err := t.open(name)
-			if err != nil {
-				s.failed++
-				return nil
-			}
-			defer file.Close()
-			return s.file(ctx, shown(l, name), file, info)
-		}
-		return w.walk(ctx, ts.rulesAbove(l))
-	})
-	if err != nil {
-		return nil, err
+	defer place.done()
+	s := place.scope(ts)
+	s.Include, s.Types, s.NoIgnore = q.Include, q.Types, q.NoIgnore
+	if wild != "" {
+		s.Paths = []string{wild}
 	}
-	return ts.grepResult(s, w, late), nil
+	if l.secret && !l.isDir() {
+		s.Private = nil // it was asked for by name, and allowed
+	}
+	q.Scope = s
+	if q.Limit == 0 {
+		q.Limit = ts.limits.Matches
+	}
+	q.LineWidth = maxShownLine
+	if !l.isDir() {
+		q.MaxPerFile = -1 // there is no other file that it could crowd out
+	}
+	res, err := ts.engine.Grep(ctx, place.root, q)
+	if err != nil {
+		return nil, searchError(ctx, err)
+	}
+	if q.Output == search.Lines && in.Context == 0 && in.Offset == 0 && res.Exact && res.Matches > 0 && res.Matches <= fewMatches {
+		few := q
+		few.Before, few.After = autoContext, autoContext
+		if again, err := ts.engine.Grep(ctx, place.root, few); err == nil && again.Matches == res.Matches {
+			res = again
+		}
+	}
+	r := &grepText{place: place, res: res, q: &q, in: &in, budget: ts.limits.ReadBytes}
+	r.b.WriteString(note)
+	r.write()
+	notes(&r.b, &res.Stats, res.TimedOut, res.Matches == 0, ts.limits.SearchTime)
+	return &outcome{result: &tool.Result{
+		Title: clip(in.Pattern, 200), Text: strings.TrimRight(r.b.String(), "\n"),
+		Metadata: map[string]any{
+			"matches": res.Matches, "files": res.MatchedFiles, "exact": res.Exact,
+			"truncated": r.cut || res.TimedOut, "skipped": skipped(&res.Stats),
+		},
+	}}, nil
 }
 
-func (ts *Toolset) grepFile(ctx context.Context, l location, s *searcher) (*outcome, error) {
-	file, info, err := ts.fsys.open(l)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	late, err := ts.search(ctx, func(ctx context.Context) error { return s.file(ctx, l.display, file, info) })
-	if err != nil {
-		return nil, err
-	}
-	return ts.grepResult(s, &walker{}, late), nil
+// maxShownLine is how much of a matching line is shown, in characters around the match.
+const maxShownLine = 400
+
+// grepText writes what the model reads of a result.
+type grepText struct {
+	place  *searchPlace
+	res    *search.Result
+	q      *search.Query
+	in     *grepInput
+	budget int // bytes
+	b      strings.Builder
+	cut    bool
 }
 
-// file searches one open file. Errors are those of ctx; others are counted.
-func (s *searcher) file(ctx context.Context, name string, r io.Reader, info fs.FileInfo) error {
-	br := bufio.NewReaderSize(&ctxReader{ctx, r}, 64<<10)
-	head, err := br.Peek(sniffLen)
-	if err == nil || errors.Is(err, io.EOF) {
-		if isBinary(head) {
-			s.binary++
-			return nil
-		}
-	}
-	f := foundLines{found: found{name: name, mtime: info.ModTime().UnixNano()}}
-	var line []byte
-	cut := false
-	for n := 1; ; {
-		part, err := br.ReadSlice('\n')
-		room := min(maxSearchLine-len(line), len(part))
-		line = append(line, part[:room]...)
-		cut = cut || room < len(part)
-		if errors.Is(err, bufio.ErrBufferFull) {
-			continue
-		}
-		if err == nil || len(line) > 0 {
-			s.line(&f, n, line)
-		}
-		if cut {
-			s.long++
-		}
-		line, cut = line[:0], false
-		n++
-		if err != nil {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
-			if !errors.Is(err, io.EOF) {
-				s.failed++
-			}
-			break
-		}
-	}
-	s.searched++
-	if f.total > 0 {
-		s.total += f.total
-		s.files = append(s.files, f)
-	}
-	return nil
-}
-
-func (s *searcher) line(f *foundLines, n int, line []byte) {
-	text := line
-	if len(text) > 0 && text[len(text)-1] == '\n' {
-		text = text[:len(text)-1]
-	}
-	if len(text) > 0 && text[len(text)-1] == '\r' {
-		text = text[:len(text)-1]
-	}
-	if n == 1 && strings.HasPrefix(string(text[:min(3, len(text))]), string(bom)) {
-		text = text[len(bom):]
-	}
-	if len(f.lines) >= s.limit {
-		if s.re.Match(text) {
-			f.total++
-		}
+func (r *grepText) write() {
+	if r.res.Matches == 0 {
+		r.nothing()
 		return
 	}
-	if at := s.re.FindIndex(text); at != nil {
-		f.total++
-		f.lines = append(f.lines, fmt.Sprintf("%d: %s", n, visible(window(string(text), at[0], maxShownLine))))
+	least := ""
+	if !r.res.Exact {
+		least = "at least "
 	}
-}
-
-// window cuts a long line to about limit runes around an offset.
-func window(s string, at, limit int) string {
-	if len(s) <= limit || utf8.RuneCountInString(s) <= limit {
-		return s
-	}
-	from := at
-	for n := 0; from > 0 && n < limit/4; n++ {
-		from--
-		for from > 0 && !utf8.RuneStart(s[from]) {
-			from--
-		}
-	}
-	to, n := from, 0
-	for to < len(s) && n < limit {
-		_, size := utf8.DecodeRuneInString(s[to:])
-		to += size
-		n++
-	}
-	out := s[from:to]
-	if from > 0 {
-		out = "…" + out
-	}
-	if to < len(s) {
-		out += "…"
-	}
-	return out
-}
-
-func (ts *Toolset) grepResult(s *searcher, w *walker, late bool) *outcome {
-	slices.SortFunc(s.files, func(a, b foundLines) int { return newestFirst(a.found, b.found) })
-	var b strings.Builder
-	if s.total == 0 {
-		fmt.Fprintf(&b, "No matches in %s.\n", plural(s.searched, "file"))
+	if r.q.Output == search.FilesOnly {
+		fmt.Fprintf(&r.b, "%s%s match\n", least, plural(r.res.MatchedFiles, "file"))
 	} else {
-		fmt.Fprintf(&b, "%s in %s\n", plural(s.total, "match"), plural(len(s.files), "file"))
+		fmt.Fprintf(&r.b, "%s%s in %s\n", least, plural(r.res.Matches, "match"), plural(r.res.MatchedFiles, "file"))
 	}
-	left, budget := s.limit, ts.limits.ReadBytes
-	for _, f := range s.files {
-		if left == 0 || b.Len() > budget {
+	shown, hidden := 0, 0
+	for _, f := range r.res.Files {
+		if r.b.Len() > r.budget {
+			r.cut = true
 			break
 		}
-		fmt.Fprintf(&b, "\n%s\n", visible(f.name))
-		n := 0
-		for _, line := range f.lines[:min(left, len(f.lines))] {
-			if b.Len() > budget {
-				break
-			}
-			b.WriteString(line + "\n")
+		n := r.file(f)
+		shown += n
+		if r.capped(f, n) {
+			hidden += f.More
+		}
+	}
+	total, what := r.res.Matches, "matches"
+	if r.q.Output != search.Lines {
+		total, what = r.res.MatchedFiles, "files"
+	}
+	switch rest := total - r.in.Offset - shown - hidden; {
+	case shown == 0:
+		fmt.Fprintf(&r.b, "\n(offset %d is beyond the last)\n", r.in.Offset)
+	case rest > 0 && (r.cut || shown >= r.q.Limit):
+		r.cut = true
+		fmt.Fprintf(&r.b, "\n(%d of %s%d %s shown; go on with offset=%d, or narrow the pattern, path or include)\n",
+			shown, least, total, what, r.in.Offset+shown)
+	case hidden > 0:
+		r.cut = true
+	}
+}
+
+// capped reports whether what is missing of a file, of which n lines were shown,
+// is missing because no file may crowd out the others. Otherwise the page is full.
+func (r *grepText) capped(f search.FileMatch, n int) bool {
+	return f.More > 0 && r.q.Output == search.Lines && r.q.MaxPerFile == 0 && n >= search.DefaultMaxPerFile
+}
+
+// file writes one file and returns how many matches, or files, were shown.
+func (r *grepText) file(f search.FileMatch) int {
+	name := r.place.shown(f.Path)
+	switch r.q.Output {
+	case search.FilesOnly:
+		fmt.Fprintln(&r.b, name)
+		return 1
+	case search.Counts:
+		fmt.Fprintf(&r.b, "%s: %d\n", name, f.Count)
+		return 1
+	}
+	fmt.Fprintf(&r.b, "\n%s\n", name)
+	n, last := 0, 0
+	for _, line := range f.Lines {
+		if r.b.Len() > r.budget {
+			r.cut = true
+			break
+		}
+		if last > 0 && line.Number > last+1 && r.q.Before+r.q.After > 0 {
+			r.b.WriteString("--\n")
+		}
+		last = line.Number
+		mark := ":"
+		if line.Context {
+			mark = "-"
+		} else if !line.Continued {
 			n++
 		}
-		left -= n
-		if n < f.total {
-			fmt.Fprintf(&b, "(%d more in this file)\n", f.total-n)
+		before, after := "", ""
+		if line.CutBefore {
+			before = "…"
+		}
+		if line.CutAfter {
+			after = "…"
+		}
+		fmt.Fprintf(&r.b, "%d%s %s%s%s\n", line.Number, mark, before, visible(line.Text), after)
+	}
+	if r.capped(f, n) {
+		fmt.Fprintf(&r.b, "(%d more in this file; name it as path to see them)\n", f.More)
+	}
+	return n
+}
+
+func (r *grepText) nothing() {
+	st := &r.res.Stats
+	switch {
+	case r.res.TimedOut:
+		fmt.Fprintf(&r.b, "No matches in the %s that could be searched in time.\n", plural(st.Searched, "file"))
+	case r.res.Exact && st.Skipped() == 0:
+		fmt.Fprintf(&r.b, "No matches in %s.\n", plural(st.Searched, "file"))
+	default:
+		fmt.Fprintf(&r.b, "No matches in the %s that were searched.\n", plural(st.Searched, "file"))
+	}
+	if st.Searched == 0 && r.in.Include != "" && st.Files == 0 {
+		fmt.Fprintf(&r.b, "(no file matches include %s)\n", clip(r.in.Include, 100))
+	}
+	if h := r.res.Hints; h != nil {
+		for _, x := range []struct {
+			n    int
+			text string
+		}{
+			{h.OtherCase, "if case were ignored (ignoreCase=true)"},
+			{h.Ignored, "in files that git ignores (noIgnore=true)"},
+			{h.Literal, "if the pattern were plain text (literal=true)"},
+		} {
+			if x.n > 0 {
+				fmt.Fprintf(&r.b, "(%s %s)\n", plural(x.n, "match"), x.text)
+			}
+		}
+		if h.Ignored > 0 {
+			st.Ignored, st.HiddenFiles = 0, 0
 		}
 	}
-	shownLines := s.limit - left
-	cut := shownLines < s.total
-	if cut {
-		fmt.Fprintf(&b, "\n(the first %d of %d matches; narrow the pattern, path or include to see others)\n", shownLines, s.total)
-	}
-	if s.secret > 0 {
-		fmt.Fprintf(&b, "(not searched: %s with secrets; name one as path to ask for it)\n", plural(s.secret, "file"))
-	}
-	if s.failed > 0 {
-		fmt.Fprintf(&b, "(not searched: %s that could not be read)\n", plural(s.failed, "file"))
-	}
-	if s.long > 0 {
-		fmt.Fprintf(&b, "(of %s only the first MiB was searched)\n", plural(s.long, "very long line"))
-	}
-	if s.binary > 0 && s.total == 0 {
-		fmt.Fprintf(&b, "(not searched: %s)\n", plural(s.binary, "binary file"))
-	}
-	w.notes(&b, s.total == 0, late, ts.limits)
-	return &outcome{result: &tool.Result{
-		Title: clip(s.re.String(), 200), Text: strings.TrimRight(b.String(), "\n"),
-		Metadata: map[string]any{
-			"matches": s.total, "files": len(s.files), "truncated": cut || late,
-			"skipped": map[string]any{"binary": s.binary, "secret": s.secret, "unreadable": s.failed + w.unreadable, "ignored": w.ignoredFiles},
-		},
-	}}
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/agenttool/tool"
+	"github.com/agenttool/tool/internal/search"
 )
 
 // ErrClosed is returned by calls of a [Toolset] that was closed, and is the cause
@@ -28,6 +29,8 @@ type Toolset struct {
 	ops []operation // in the order in which Tools returns them
 	set *tool.Set   // of the same, for names as a model writes them
 
+	engine *search.Engine // of glob and grep
+
 	ctx    context.Context // ends with Close
 	cancel context.CancelCauseFunc
 	mu     sync.Mutex
@@ -44,7 +47,7 @@ type operation struct {
 // New returns the tools for cfg.Root. The error says what of cfg is wrong. It
 // starts nothing; [Toolset.Close] ends what calls start.
 func New(cfg Config) (*Toolset, error) {
-	ts := &Toolset{cfg: cfg, limits: cfg.Limits.withDefaults()}
+	ts := &Toolset{cfg: cfg, limits: cfg.Limits.withDefaults(), engine: newEngine()}
 	var err error
 	if ts.shell, err = findShell(cfg.Shell); err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ func (g *grepWorker) blocks(f file, rel []byte, n int) {
 			return
 		}
 		if last {
-			g.block(f, text)
+			g.lastBlock(f, text)
 			return
 		}
 		end := bytes.LastIndexByte(text, '\n') + 1

@@ -44,7 +44,7 @@ func (g *grepWorker) search(f file, rel []byte, local bool) {
 		if g.binary(text) {
 			return
 		}
-		g.block(f, text)
+		g.lastBlock(f, text)
 	case g.p.Multiline:
 		text, err := g.all(f, n)
 		if err != nil {
@@ -225,9 +225,17 @@ func (g *grepWorker) decoded(f file, rel []byte, n int, whole bool, enc func([]b
 	if g.p.Multiline {
 		g.multiline(f, text)
 	} else {
-		g.block(f, text)
+		g.lastBlock(f, text)
 	}
 	g.finish(f)
+}
+
+// lastBlock searches the end of a file, or all of it, and keeps the lines that
+// follow the last match.
+func (g *grepWorker) lastBlock(f file, text []byte) {
+	if g.block(f, text) && g.e.keep {
+		g.e.follow(text, len(text))
+	}
 }
 
 // block searches text, which is whole lines. It returns false if the rest of the file

@@ -229,6 +229,7 @@ nine foo
 			assert.Equal(t, "f-1-one\nf-2-two\nf:3:three foo\nf-4-four\nf:5:five foo\nf-7-seven\nf-8-eight\nf:9:nine foo\n", f(Query{Pattern: "foo", Before: 2}))
 			assert.Equal(t, "f:3:three foo\nf-4-four\nf:5:five foo\nf-6-six\nf-7-seven\nf:9:nine foo\n", f(Query{Pattern: "foo", After: 2}))
 			assert.Equal(t, "f-2-two\nf:3:three foo\n", f(Query{Pattern: "foo", MaxPerFile: 1, Before: 1}))
+			assert.Equal(t, "f:5:five foo\nf-6-six\nf-7-seven\nf-8-eight\nf-9-nine foo\n", f(Query{Pattern: "five foo", After: 9}), "context goes on to the end of the file")
 			assert.Equal(t, "f:3:three foo\nf-4-four\n", f(Query{Pattern: "foo", MaxPerFile: 1, After: 3}), "context ends at the next match")
 			assert.Equal(t, "f 3\n", f(Query{Pattern: "foo", Output: Counts}))
 			assert.Equal(t, "f 1\n", f(Query{Pattern: "foo", Output: FilesOnly}))
