@@ -1,0 +1,410 @@
+package clienttool
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/agenttool/tool"
+	"github.com/agenttool/tool/schema"
+)
+
+// clientTool is one registered definition. What is below the line is guarded by
+// the hub's lock; the rest never changes.
+type clientTool struct {
+	lease   *lease
+	id      string // what models see
+	def     ToolDefinition
+	rev     [sha256.Size]byte
+	schema  *schema.Schema
+	output  *schema.Schema // nil: none
+	timeout time.Duration
+	hosted  *hosted // the tool.Tool
+
+	sessions map[string]bool
+	inflight int
+}
+
+// same reports whether both are one definition of one client.
+func (t *clientTool) same(o *clientTool) bool {
+	return o != nil && t.id == o.id && t.rev == o.rev && t.lease.clientID == o.lease.clientID && t.lease.principal == o.lease.principal
+}
+
+// current reports whether this definition is still the registered one.
+func (t *clientTool) current() bool { return t.same(t.lease.hub.tools[t.id]) }
+
+func (t *clientTool) ready() bool {
+	return t.def.MaxInFlight <= 0 || t.inflight < t.def.MaxInFlight
+}
+
+// visibleID is the id that the client is told: the plain form for one that knows
+// no other.
+func (t *clientTool) visibleID() string {
+	if t.lease.legacy {
+		return plainID(t.lease.clientID, t.def.ID)
+	}
+	return t.id
+}
+
+func (t *clientTool) info() ClientTool {
+	d := t.def.clone()
+	d.ID = t.id
+	var sessions []string
+	if len(t.sessions) > 0 {
+		sessions = slices.Sorted(maps.Keys(t.sessions))
+	}
+	return ClientTool{ToolDefinition: d, Name: t.def.ID, ClientID: t.lease.clientID, Sessions: sessions, Connected: t.lease.link != nil}
+}
+
+// compile checks definitions from a stranger. It needs no lock. known returns an
+// existing one with the same meaning, so that registering again costs little.
+func (h *Hub) compile(clientID string, defs []ToolDefinition, known map[string]*clientTool) (out []*clientTool, rejected []ToolRejection) {
+	seen := make(map[string]bool)
+	for _, d := range defs {
+		t, code, err := h.compileOne(clientID, d, known)
+		if err == nil && seen[t.def.ID] {
+			code, err = CodeNameTaken, errors.New("it is defined twice in one message")
+		}
+		if err != nil {
+			rejected = append(rejected, ToolRejection{ID: oneLine(d.ID, maxTitleBytes), Code: code, Error: oneLine(err.Error(), maxTitleBytes)})
+			h.count("rejected_tool")
+			continue
+		}
+		seen[t.def.ID] = true
+		out = append(out, t)
+	}
+	return out, rejected
+}
+
+func (h *Hub) compileOne(clientID string, d ToolDefinition, known map[string]*clientTool) (*clientTool, string, error) {
+	lim := h.opt.Limits
+	if over(len(d.Parameters)+len(d.OutputSchema)+len(d.Description)+len(d.ID)+len(d.Title), lim.DefinitionBytes) {
+		return nil, CodeTooLarge, fmt.Errorf("the definition is larger than %d bytes", lim.DefinitionBytes)
+	}
+	if over(len(d.Description), lim.DescriptionBytes) {
+		return nil, CodeTooLarge, fmt.Errorf("the description is longer than %d bytes", lim.DescriptionBytes)
+	}
+	d = d.clone()
+	d.Title = oneLine(d.Title, maxTitleBytes)
+	d.Description = plainText(d.Description, len(d.Description))
+	if strings.TrimSpace(d.Description) == "" {
+		d.Description = "The client's tool " + oneLine(d.ID, maxTitleBytes) + "."
+	}
+	t := &clientTool{def: d}
+	b, err := json.Marshal(d)
+	if err != nil {
+		return nil, CodeInvalidSchema, err
+	}
+	t.rev = sha256.Sum256(b)
+	if old := known[d.ID]; old != nil && old.rev == t.rev {
+		return old, "", nil
+	}
+	var id string
+	err = errPanicked
+	contain(func() { id, err = h.opt.Namer.Name(clientID, d.ID) })
+	if err == nil {
+		err = tool.CheckName(id)
+	}
+	if err != nil {
+		return nil, CodeInvalidName, err
+	}
+	t.id = id
+	if t.schema, err = schema.Compile(d.Parameters); err != nil {
+		return nil, CodeInvalidSchema, err
+	}
+	if !t.schema.IsObject() {
+		return nil, CodeInvalidSchema, errors.New("parameters must be an object schema")
+	}
+	if len(d.OutputSchema) > 0 {
+		if t.output, err = schema.Compile(d.OutputSchema); err != nil {
+			return nil, CodeInvalidSchema, fmt.Errorf("outputSchema: %w", err)
+		}
+	}
+	if d.TimeoutMs > 0 {
+		t.timeout = h.opt.MaxTimeout
+		if d.TimeoutMs < int64(h.opt.MaxTimeout/time.Millisecond) {
+			t.timeout = time.Duration(d.TimeoutMs) * time.Millisecond
+		}
+	}
+	if t.hosted, err = newHosted(h, t); err != nil {
+		return nil, CodeInvalidSchema, err
+	}
+	return t, "", nil
+}
+
+// known returns the definitions of a client by their own names.
+func (h *Hub) known(clientID string) map[string]*clientTool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.leases[clientID]
+	if l == nil {
+		return nil
+	}
+	m := make(map[string]*clientTool, len(l.tools))
+	for _, t := range l.tools {
+		m[t.def.ID] = t
+	}
+	return m
+}
+
+// install enters compiled definitions. With replace, those that are not among
+// them go. It returns the ids of ts that were taken, and of what went, and is
+// called with h.mu held.
+func (l *lease) install(ts []*clientTool, sessionID string, replace bool) (taken []*clientTool, gone []string, rejected []ToolRejection) {
+	h := l.hub
+	if replace {
+		keep := make(map[string]bool)
+		for _, t := range ts {
+			keep[t.def.ID] = true
+		}
+		var drop []string
+		for _, t := range l.tools {
+			if !keep[t.def.ID] {
+				drop = append(drop, t.def.ID)
+			}
+		}
+		gone = l.removeTools(drop, false)
+	}
+	for _, t := range ts {
+		at := slices.IndexFunc(l.tools, func(o *clientTool) bool { return o.def.ID == t.def.ID })
+		if at >= 0 && l.tools[at].rev == t.rev {
+			t = l.tools[at]
+		} else {
+			if owner := h.tools[t.id]; owner != nil && (owner.lease != l || owner.def.ID != t.def.ID) {
+				h.opt.Logger.Warn("two client tools share an id", "id", t.id, "client", l.clientID, "owner", owner.lease.clientID)
+				rejected = append(rejected, ToolRejection{ID: t.def.ID, Code: CodeNameTaken, Error: "its id is taken by another tool"})
+				continue
+			}
+			if at < 0 && over(len(l.tools)+1, h.opt.Limits.ToolsPerClient) {
+				rejected = append(rejected, ToolRejection{ID: t.def.ID, Code: CodeLimit, Error: "this client has too many tools"})
+				continue
+			}
+			t.lease = l
+			h.tools[t.id] = t
+			if at < 0 {
+				l.tools = append(l.tools, t)
+			} else {
+				t.sessions = l.tools[at].sessions
+				l.tools = slices.Clone(l.tools)
+				l.tools[at] = t
+			}
+		}
+		if sessionID != "" {
+			if t.sessions == nil {
+				t.sessions = make(map[string]bool)
+			}
+			t.sessions[sessionID] = true
+		}
+		taken = append(taken, t)
+	}
+	return taken, gone, rejected
+}
+
+// removeTools removes tools by own name or id, or all of them, and returns their
+// ids. What runs may still answer; what waits fails.
+func (l *lease) removeTools(names []string, all bool) []string {
+	h := l.hub
+	var gone []string
+	keep := make([]*clientTool, 0, len(l.tools))
+	for _, t := range l.tools {
+		if !all && !l.named(t, names) {
+			keep = append(keep, t)
+			continue
+		}
+		gone = append(gone, t.visibleID())
+		if h.tools[t.id] == t {
+			delete(h.tools, t.id)
+		}
+	}
+	l.tools = keep
+	return gone
+}
+
+// named reports whether one of names means t: its own name, unless another tool
+// has that, or an id of it.
+func (l *lease) named(t *clientTool, names []string) bool {
+	for _, n := range names {
+		if n == t.def.ID {
+			return true
+		}
+		if n != t.id && n != plainID(l.clientID, t.def.ID) {
+			continue
+		}
+		if !slices.ContainsFunc(l.tools, func(o *clientTool) bool { return o.def.ID == n }) {
+			return true
+		}
+	}
+	return false
+}
+
+// dropStale fails the calls that wait for a definition that is gone or was
+// changed: what was approved is not what would run.
+func (l *lease) dropStale() {
+	h := l.hub
+	for _, c := range l.sortedCalls() {
+		if c.state != callQueued || c.tool.current() {
+			continue
+		}
+		code := CodeToolChanged
+		if h.tools[c.tool.id] == nil {
+			code = CodeUnknownTool
+		}
+		h.settle(c, nil, c.fail(code, nil), VerdictCancelled)
+	}
+}
+
+// register handles a register message of an authenticated peer. trusted skips
+// authorization and rates: the host itself.
+func (h *Hub) register(ctx context.Context, p Peer, clientID, sessionID string, defs []ToolDefinition, replace, trusted bool) (*Message, error) {
+	if err := CheckClientID(clientID); err != nil {
+		return nil, &RefusedError{Code: CodeInvalidRequest, Err: err}
+	}
+	if p.ClientID != "" && p.ClientID != clientID {
+		return nil, refused(CodeUnauthorized, "that is another client's id")
+	}
+	if !trusted {
+		if err := h.authorize(ctx, p, OpRegister, Target{ClientID: clientID, SessionID: sessionID}); err != nil {
+			return nil, err
+		}
+	}
+	known := h.known(clientID)
+	ts, rejected := h.compile(clientID, defs, known)
+	changed := replace && len(ts) != len(known)
+	for _, t := range ts {
+		changed = changed || known[t.def.ID] != t
+	}
+	if changed && !trusted {
+		if ok, wait := reserve(h.registerLimiter(p, clientID)); !ok {
+			h.count("rate_limited")
+			return nil, &RefusedError{Code: CodeRateLimited, RetryAfter: wait, Err: errors.New("too many registrations")}
+		}
+	}
+	limiter := h.callLimiter(p, clientID)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.draining {
+		return nil, refused(CodeShutdown, "the host is shutting down")
+	}
+	l := h.leases[clientID]
+	switch {
+	case l == nil:
+		var err error
+		if l, err = h.newLease(p, clientID); err != nil {
+			return nil, err
+		}
+		l.limiter = limiter
+		l.unclaimed = trusted
+		l.arm(h.opt.CreateGrace, CodeGone)
+	case !trusted && !l.claim(p):
+		h.emit(Event{Type: EventRejected, ClientID: clientID, Code: CodeConflict})
+		h.count("foreign")
+		return nil, refused(CodeConflict, "the client id is taken")
+	case l.leaving:
+		l.leaving = false
+		l.arm(h.opt.CreateGrace, CodeGone)
+	}
+	l.seen = time.Now()
+	taken, gone, more := l.install(ts, sessionID, replace)
+	l.dropStale()
+	return l.announce(taken, gone, append(rejected, more...)), nil
+}
+
+// announce emits what changed and makes the reply for the client.
+func (l *lease) announce(taken []*clientTool, gone []string, rejected []ToolRejection) *Message {
+	m := &Message{Type: TypeRegistered, ClientID: l.clientID, ToolIDs: []string{}, Rejected: rejected}
+	for _, t := range taken {
+		id := t.visibleID()
+		m.ToolIDs = append(m.ToolIDs, id)
+		if m.Names == nil {
+			m.Names = make(map[string]string, len(taken))
+		}
+		m.Names[id] = t.def.ID
+	}
+	if len(gone) > 0 {
+		l.hub.emit(Event{Type: EventUnregistered, ClientID: l.clientID, ToolIDs: gone})
+	}
+	if len(taken) > 0 {
+		l.hub.emit(Event{Type: EventRegistered, ClientID: l.clientID, ToolIDs: slices.Clone(m.ToolIDs)})
+	}
+	return m
+}
+
+// unregister removes tools: all if ids is nil, none if it is empty. An unknown
+// client or id removes nothing, and that is not an error.
+func (h *Hub) unregister(who owner, clientID string, ids []string) []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.leases[clientID]
+	if l == nil || !who.owns(l.principal, l.clientID) {
+		return []string{}
+	}
+	gone := l.removeTools(ids, ids == nil)
+	l.dropStale()
+	if len(gone) == 0 {
+		return []string{}
+	}
+	h.emit(Event{Type: EventUnregistered, ClientID: clientID, ToolIDs: gone})
+	return gone
+}
+
+// callLimiter returns the limiter for a new lease; an existing one keeps its own.
+func (h *Hub) callLimiter(p Peer, clientID string) Limiter {
+	h.mu.Lock()
+	exists := h.leases[clientID] != nil
+	h.mu.Unlock()
+	if exists {
+		return nil
+	}
+	if h.opt.Rate != nil {
+		return h.hostLimiter(p, OpExecute)
+	}
+	if n := h.opt.Limits.CallsPerMinute; n > 0 {
+		return &window{n: n, span: time.Minute}
+	}
+	return nil
+}
+
+func (h *Hub) hostLimiter(p Peer, op Op) (l Limiter) {
+	contain(func() { l = h.opt.Rate(p, op) })
+	return l
+}
+
+// registerLimiter returns the limiter for registrations: of the principal, or of
+// the client if it is anonymous.
+func (h *Hub) registerLimiter(p Peer, clientID string) Limiter {
+	h.mu.Lock()
+	l := h.leases[clientID]
+	pr := h.principalOf(p)
+	pr.last = time.Now()
+	slot := &pr.registers
+	if p.Principal == "" {
+		if l == nil {
+			h.mu.Unlock()
+			return nil
+		}
+		slot = &l.registers
+	}
+	have := *slot
+	h.mu.Unlock()
+	if have != nil {
+		return have
+	}
+	var fresh Limiter
+	if h.opt.Rate != nil {
+		fresh = h.hostLimiter(p, OpRegister)
+	} else if n := h.opt.Limits.RegistersPerMinute; n > 0 {
+		fresh = newBucket(float64(n)/60, min(n, 5))
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if *slot == nil {
+		*slot = fresh
+	}
+	return *slot
+}
