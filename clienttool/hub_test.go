@@ -100,20 +100,6 @@ func handle(name string, h clienttool.Handler) func(*clienttool.Client) {
 
 func text(s string) *clienttool.ToolResult { return &clienttool.ToolResult{Title: "done", Output: s} }
 
-func code(err error) string {
-	var e *clienttool.CallError
-	if errors.As(err, &e) {
-		return e.Code
-	}
-	return ""
-}
-
-func delivery(err error) clienttool.Delivery {
-	var e *clienttool.CallError
-	errors.As(err, &e)
-	return e.Delivery
-}
-
 func TestCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, clienttool.Options{})
@@ -199,7 +185,7 @@ func TestReconnect(t *testing.T) {
 		r := newRig(t, clienttool.Options{})
 		defer r.end()
 		runs := 0
-		r.run(r.client("laptop", clienttool.ClientOptions{}, handle("slow", func(ctx context.Context, i *clienttool.Invocation) (*clienttool.ToolResult, error) {
+		r.run(r.client("laptop", clienttool.ClientOptions{Backoff: clienttool.Backoff{Max: 2 * time.Second}}, handle("slow", func(ctx context.Context, i *clienttool.Invocation) (*clienttool.ToolResult, error) {
 			runs++
 			time.Sleep(5 * time.Second)
 			return text("ok"), ctx.Err()
