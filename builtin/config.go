@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/agenttool/tool"
 	"github.com/agenttool/tool/truncate"
 )
 
@@ -39,9 +40,63 @@ type Config struct {
 	// needs a permission of its own: the host's configuration, rules and plugins.
 	Protected []string
 
-	// OnFileChange, if not nil, is told of every file that write and edit changed,
-	// after the change and before the call ends. No lock is held. It may be called
-	// concurrently; a panic in it is recovered and noted in the result's metadata.
+	// Charset is the encoding that is tried for files that are neither UTF-8 nor
+	// UTF-16 and for which .editorconfig says nothing: "gbk", "windows-1252" ….
+	// "" means that it is guessed.
+	Charset string
+
+	// IgnoreSettings makes new files UTF-8 with the line ends they are given,
+	// whatever .editorconfig and .gitattributes say.
+	IgnoreSettings bool
+
+	// ReadFirst makes edit, multiedit and apply_patch treat a file of which the
+	// session was never shown anything as one whose lines were not shown: only
+	// exact text that is there once is changed. Without it, text that differs in
+	// blanks alone is accepted too.
+	ReadFirst bool
+
+	// NoteUnchanged makes read answer with a short note when the session has been
+	// shown the lines already and they have not changed since.
+	NoteUnchanged bool
+
+	// AllowPlaceholders lets write and edit put in lines such as "… rest of the
+	// code unchanged"; by default they are refused, since they would replace code.
+	AllowPlaceholders bool
+
+	// RejectSyntaxErrors refuses changes after which a Go or JSON file has syntax
+	// errors that it had not before; by default they are only reported.
+	RejectSyntaxErrors bool
+
+	// ExecutableScripts gives new files that begin with "#!" the execute bits.
+	ExecutableScripts bool
+
+	// Images prepares images for the model, PDF reads the text of PDF files; nil
+	// describes such files by type and size. Package builtin/media has both.
+	Images ImageCodec
+	PDF    PDFText
+
+	// Accepts says whether the agent's model takes attachments of a MIME type;
+	// agent may be nil. A nil Accepts takes images and nothing else. An image that
+	// is not taken is described, a PDF that is taken is attached beside its text.
+	Accepts func(agent *tool.Agent, mime string) bool
+
+	// Instructions, if not nil, is asked after a file was read for text to add to
+	// the result, such as notes that the host keeps beside the file at path.
+	Instructions func(ctx context.Context, call *tool.Call, path string) string
+
+	// Formatter, if not nil, formats the new content of files before anybody is
+	// asked about it, so that what is shown is what is written.
+	Formatter Formatter
+
+	// Diagnostics, if not nil, is asked after a change what is wrong in the files
+	// now that was not before.
+	Diagnostics func(ctx context.Context, changes []FileChange) []Diagnostic
+
+	// OnFileChange, if not nil, is told of every file that a tool changed, after
+	// the change and before the call ends.
+	//
+	// The functions above may be called concurrently, and never while a lock is
+	// held. A panic in one is recovered and noted in the result's metadata.
 	OnFileChange func(ctx context.Context, ch FileChange)
 
 	// Limits bound what the tools do. The zero value means the defaults.
@@ -54,8 +109,11 @@ type Limits struct {
 	ReadBytes int // text that read shows, in bytes; 50 KiB
 	LineRunes int // runes of a line that read and grep show; 2000
 
-	FileBytes int64 // largest file that write and edit take on, in bytes; 64 MiB
-	Matches   int   // files that glob and lines that grep shows; 100
+	FileBytes  int64 // largest file that edit takes on, in bytes; 64 MiB
+	WriteBytes int   // largest content that write takes, in bytes; 10 MiB
+	MediaBytes int64 // largest image or PDF that is looked into, in bytes; 64 MiB
+	Matches    int   // files that glob and lines that grep shows; 100
+	Entries    int   // entries that ls shows; 200
 
 	SearchTime time.Duration // after which glob and grep return what they have; 20 s
 
@@ -70,7 +128,10 @@ func (l Limits) withDefaults() Limits {
 	def(&l.ReadBytes, 50<<10)
 	def(&l.LineRunes, 2000)
 	def(&l.FileBytes, 64<<20)
+	def(&l.WriteBytes, 10<<20)
+	def(&l.MediaBytes, 64<<20)
 	def(&l.Matches, 100)
+	def(&l.Entries, 200)
 	def(&l.SearchTime, 20*time.Second)
 	def(&l.CommandTime, 120*time.Second)
 	def(&l.MaxCommandTime, 600*time.Second)
@@ -85,13 +146,17 @@ func def[T int | int64 | time.Duration](p *T, v T) {
 	}
 }
 
-// FileChange is one change of a file by a tool.
-type FileChange struct {
-	Path   string // absolute, links resolved
-	Before string // SHA-256 of the content before, in hex; "" if there was no file
-	After  string // SHA-256 of the content after, in hex
+// Formatter formats source text, as gofmt does. It returns content itself when it
+// has nothing to change. An error leaves the content as it is. It must not write
+// the file at path, which is absolute and may not exist yet.
+type Formatter interface {
+	Format(ctx context.Context, path string, content []byte) ([]byte, error)
+}
 
-	SessionID string
-	Tool      string // "write" or "edit"
-	CallID    string
+// FormatterFunc is a function that is a [Formatter].
+type FormatterFunc func(ctx context.Context, path string, content []byte) ([]byte, error)
+
+// Format calls f.
+func (f FormatterFunc) Format(ctx context.Context, path string, content []byte) ([]byte, error) {
+	return f(ctx, path, content)
 }

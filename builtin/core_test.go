@@ -33,6 +33,7 @@ var valid = []struct{ tool, input string }{
 	{"read", `{"filePath":"d"}`},
 	{"write", `{"filePath":"new.txt","content":"x\n"}`},
 	{"edit", `{"filePath":"a.txt","oldString":"alpha","newString":"alpha "}`},
+	{"ls", `{}`},
 	{"glob", `{"pattern":"**/*.txt"}`},
 	{"grep", `{"pattern":"a"}`},
 	{"bash", `{"command":"echo hi"}`},

@@ -1,243 +1,291 @@
 package builtin
 
 import (
-	"bytes"
 	"context"
 	_ "embed" // descriptions
 	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/agenttool/tool"
+	"github.com/agenttool/tool/internal/match"
+	"github.com/agenttool/tool/internal/textfile"
+	"github.com/agenttool/tool/schema"
 )
 
 //go:embed edit.md
 var editDescription string
 
 type editInput struct {
-	FilePath   string `json:"filePath" jsonschema:"file to change, relative to the project or absolute" alias:"file_path,path,file,filename,filepath"`
-	OldString  string `json:"oldString" jsonschema:"text to replace" alias:"old_string,old_str,oldStr,old_text,oldText,old"`
-	NewString  string `json:"newString" jsonschema:"text to put in its place" alias:"new_string,new_str,newStr,new_text,newText,new"`
-	ReplaceAll bool   `json:"replaceAll,omitempty" jsonschema:"replace every occurrence" alias:"replace_all,all"`
+	FilePath      string  `json:"filePath" jsonschema:"file to change, relative to the project or absolute" alias:"file_path,path,file,filename,filepath"`
+	OldString     *string `json:"oldString,omitempty" jsonschema:"text to replace" alias:"old_string,old_str,oldStr,old_text,oldText,old"`
+	NewString     *string `json:"newString,omitempty" jsonschema:"text to put in its place" alias:"new_string,new_str,newStr,new_text,newText,new"`
+	ReplaceAll    bool    `json:"replaceAll,omitempty" jsonschema:"replace every occurrence" alias:"replace_all,all"`
+	ExpectedCount int     `json:"expectedCount,omitempty" jsonschema:"refuse unless there are this many occurrences" minimum:"1" alias:"expected_count,expected_replacements"`
+	InsertLine    *int    `json:"insertLine,omitempty" jsonschema:"insert behind this line; 0: at the beginning" minimum:"0" alias:"insert_line"`
+	StartLine     int     `json:"startLine,omitempty" jsonschema:"first line to replace" minimum:"1" alias:"start_line"`
+	EndLine       int     `json:"endLine,omitempty" jsonschema:"last line to replace" minimum:"1" alias:"end_line"`
+	Cell          cellRef `json:"cell,omitempty" jsonschema:"of a notebook: id or number of the cell" alias:"cell_id,cellId"`
+	CellAction    string  `json:"cellAction,omitempty" jsonschema:"what to do with the cell if not edit its text; inserts go behind it (cell 0: in front)" enum:"replace,insert-code,insert-markdown,delete,clear-outputs" alias:"cell_action"`
+	Undo          bool    `json:"undo,omitempty" jsonschema:"take back your last change of the file"`
 }
 
 func defineEdit(ts *Toolset) (operation, error) {
-	return define(ts, tool.Def{
+	return defineChange(ts, tool.Def{
 		Name: "edit", Title: "Edit", Description: strings.TrimSpace(editDescription),
 		Hints:   tool.Hints{Destructive: true},
 		Aliases: []string{"edit_file", "str_replace", "str_replace_editor", "str_replace_based_edit_tool", "replace"},
 	}, ts.planEdit)
 }
 
-func (ts *Toolset) planEdit(ctx context.Context, call *tool.Call, in editInput) (*plan, error) {
-	if in.OldString == in.NewString {
-		return nil, errors.New("oldString and newString are the same; nothing would change")
+func (ts *Toolset) planEdit(ctx context.Context, a *attempt, in editInput) (*plan, error) {
+	if in.Undo {
+		return ts.planUndo(ctx, a, in.FilePath)
 	}
-	l, err := ts.fsys.resolve(in.FilePath)
+	if err := in.check(a.call); err != nil {
+		return nil, err
+	}
+	l, note, err := ts.find(ctx, in.FilePath)
 	if err != nil {
 		return nil, err
 	}
-	c, err := ts.planReplace(ctx, call, l, in)
-	return ts.planChange(l, "Edit ", c, err)
+	p := &plan{}
+	c, err := ts.planReplace(ctx, a, p, l, in)
+	var cs *changes
+	if err == nil {
+		if cs = contentChanges(c); c.op == textfile.Update {
+			cs.title, cs.report = "Edit "+oneLine(c.l.display), reportEdit
+		}
+		if note != "" {
+			c.notes = append(c.notes, note)
+		}
+	}
+	return ts.planChanges(ctx, a, p, []location{l}, cs, err)
 }
 
-// planReplace is the plan of replacing text in a file.
-func (ts *Toolset) planReplace(ctx context.Context, call *tool.Call, l location, in editInput) (*change, error) {
+// check refuses arguments that do not go together.
+func (in *editInput) check(call *tool.Call) error {
+	var missing []tool.Issue
+	want := func(present bool, name, what string) {
+		if !present {
+			missing = append(missing, tool.Issue{Path: "/" + name, Keyword: "required", Want: what, Got: "nothing"})
+		}
+	}
+	lines := in.InsertLine != nil || in.StartLine > 0 || in.EndLine > 0
+	switch {
+	case in.Cell == "" && in.CellAction != "":
+		want(false, "cell", "id or number of a cell")
+	case in.CellAction == "delete", in.CellAction == "clear-outputs":
+	case in.CellAction != "":
+		want(in.NewString != nil, "newString", "string")
+	case lines && in.StartLine == 0 && in.EndLine > 0:
+		want(false, "startLine", "integer >= 1")
+	default:
+		want(in.OldString != nil, "oldString", "string")
+		want(in.NewString != nil, "newString", "string")
+	}
+	if len(missing) > 0 {
+		return badInput("edit", call, &schema.Error{Issues: missing})
+	}
+	switch {
+	case in.InsertLine != nil && in.StartLine > 0:
+		return errors.New("give either insertLine, or startLine and endLine, not both; nothing was changed")
+	case lines && in.Cell != "":
+		return errors.New("line numbers and cell do not go together: inside a cell give oldString and newString; nothing was changed")
+	case lines && (in.ReplaceAll || in.ExpectedCount > 0):
+		return errors.New("line numbers name one place; leave out replaceAll and expectedCount. Nothing was changed")
+	case in.StartLine > 0 && in.EndLine > 0 && in.EndLine < in.StartLine:
+		return fmt.Errorf("endLine %d is before startLine %d; nothing was changed", in.EndLine, in.StartLine)
+	}
+	return nil
+}
+
+func text(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}
+
+// planReplace is the change that replaces text in a file.
+func (ts *Toolset) planReplace(ctx context.Context, a *attempt, p *plan, l location, in editInput) (*change, error) {
+	old, new := text(in.OldString), text(in.NewString)
 	if !l.exists() {
-		if in.OldString == "" {
-			return ts.planContent(ctx, call, l, in.NewString)
+		if old == "" && in.Cell == "" && in.InsertLine == nil && in.StartLine == 0 {
+			return ts.planContent(ctx, a, p, l, writeInput{FilePath: in.FilePath, Content: new})
 		}
-		return nil, ts.missing(l)
+		return nil, ts.missing(ctx, l)
 	}
-	c := &change{l: l}
-	if err := ts.readBefore(ctx, c); err != nil {
-		return c, err
-	}
-	if in.OldString == "" {
-		if len(c.before) == 0 {
-			return ts.planContent(ctx, call, l, in.NewString)
-		}
-		return c, fmt.Errorf("%s is not empty, so an empty oldString does not say where to put the text. Give text of the file, or use write to replace all of it", l.given)
-	}
-	if int64(len(in.NewString)) > ts.limits.FileBytes {
-		return c, fmt.Errorf("newString has %d bytes, more than the %d that are taken", len(in.NewString), ts.limits.FileBytes)
-	}
-	if isBinary(c.before[:min(len(c.before), sniffLen)]) {
-		return c, fmt.Errorf("%s is a binary file; edit changes text only", l.given)
-	}
-	known, ok := ts.seen.get(call.SessionID, l.abs)
-	current := ok && known.is(c.before, c.info)
-	v := viewOf(c.before)
-	places, err := find(v, in, l, current)
+	c, err := ts.openFile(p, l)
 	if err != nil {
-		return c, err
+		return nil, err
 	}
-	if ok && !current {
-		c.note = "The file had changed since it was read; the rest of it was left as it is now."
+	if err := ts.readFile(ctx, a.call.SessionID, c); err != nil {
+		return nil, err
 	}
-	c.whole = current && known.whole()
-	c.after = v.replace(places, lf(in.OldString), lf(in.NewString))
-	if bytes.Equal(c.after, c.before) {
-		return c, errors.New("oldString and newString differ in line endings only, and the file's are kept; nothing would change. Use bash to convert line endings")
+	body, err := c.text()
+	if err != nil {
+		return nil, err
 	}
-	if int64(len(c.after)) > ts.limits.FileBytes {
-		return c, tooLarge(l.given, int64(len(c.after)), ts.limits.FileBytes)
-	}
-	c.report = reportEdit
-	return c, nil
-}
-
-// lf gives text the line endings of a lineView.
-func lf(s string) string { return strings.ReplaceAll(s, "\r\n", "\n") }
-
-// maxListed is how many places an error or a result names.
-const maxListed = 20
-
-// find returns where the old text is: once, unless all are wanted. What it says
-// about the file's content it says only if the session has read it.
-func find(v *lineView, in editInput, l location, read bool) ([]int, error) {
-	old := lf(in.OldString)
-	var at []int
-	for off := 0; off <= len(v.text)-len(old); {
-		i := strings.Index(v.text[off:], old)
-		if i < 0 {
-			break
-		}
-		at = append(at, off+i)
-		// Overlapping places make a single match ambiguous, but are not replaced twice.
-		if in.ReplaceAll {
-			off += i + len(old)
-		} else {
-			_, n := utf8.DecodeRuneInString(v.text[off+i:])
-			off += i + n
-		}
+	name := oneLine(l.given)
+	if len(new) > int(ts.limits.FileBytes) {
+		return nil, fmt.Errorf("newString has %d bytes, more than the %d that are taken", len(new), ts.limits.FileBytes)
 	}
 	switch {
-	case len(at) == 0:
-		return nil, notFound(v, old, l, read)
-	case len(at) > 1 && !in.ReplaceAll:
-		return nil, fmt.Errorf("oldString was found %d times in %s, on lines %s; nothing was changed. Add lines around it so that it is unique, or set replaceAll", len(at), l.given, linesText(v.text, at))
-	}
-	return at, nil
-}
-
-func linesText(text string, at []int) string {
-	var parts []string
-	line, pos := 1, 0
-	for i, off := range at {
-		if i == maxListed {
-			parts = append(parts, fmt.Sprintf("and %d more", len(at)-i))
-			break
+	case in.Cell != "":
+		return c, ts.planCell(c, in)
+	case in.InsertLine != nil || in.StartLine > 0:
+		found, err := findLines(body, in)
+		if err != nil {
+			return nil, c.refuse(err)
 		}
-		line += strings.Count(text[pos:off], "\n")
-		pos = off
-		parts = append(parts, fmt.Sprint(line))
+		return c, ts.place(c, found, in)
+	case old == "" && body == "":
+		return c, c.edit([]match.Span{{Text: new}})
+	case old == "":
+		return nil, fmt.Errorf("%s is not empty, so an empty oldString does not say where newString goes; nothing was changed. Give text of the file as oldString, insert with insertLine, or replace everything with write", name)
 	}
-	return strings.Join(parts, ", ")
+	found, err := match.Find(body, ts.matchEdit(in.edit()))
+	if err != nil {
+		return nil, c.refuse(err)
+	}
+	return c, ts.place(c, found, in)
 }
 
-// notFound says where the old text almost is.
-func notFound(v *lineView, old string, l location, read bool) error {
-	msg := fmt.Sprintf("oldString was not found in %s; nothing was changed. ", l.given)
-	line, text := nearest(v.text, old)
-	switch {
-	case !read:
-		return errors.New(msg + "The file was not read in this session, or changed since; read it and copy the text exactly")
-	case line == 0:
-		return errors.New(msg + "No line of it is similar. Read the file again, or find the text with grep")
-	}
-	return fmt.Errorf("%sThe most similar place is line %d:\n%d\t%s\nCopy the text exactly, with its blanks and indentation, but without line numbers", msg, line, line, visible(cutLine(text, 300, 0)))
+// oneEdit is a replacement as edit and multiedit take it.
+type oneEdit struct {
+	old, new string
+	all      bool
+	expect   int
 }
 
-// nearest returns the line that is most like the first line of old that is not
-// blank: equal but for blanks, else containing or contained. 0 means none.
-func nearest(text, old string) (int, string) {
-	want := ""
-	for l := range strings.SplitSeq(old, "\n") {
-		if want = squeeze(l); want != "" {
-			break
+func (in *editInput) edit() oneEdit {
+	return oneEdit{text(in.OldString), text(in.NewString), in.ReplaceAll, in.ExpectedCount}
+}
+
+func (ts *Toolset) matchEdit(e oneEdit) match.Edit {
+	return match.Edit{Old: e.old, New: e.new, All: e.all, Expect: e.expect, AllowPlaceholders: ts.cfg.AllowPlaceholders}
+}
+
+// place makes what was found the change of the file, if the session may rely on it.
+func (ts *Toolset) place(c *change, found *match.Plan, in editInput) error {
+	if err := ts.checkSeen(c, found.Places, found.Level, found.Repaired, in.ExpectedCount > 0); err != nil {
+		return err
+	}
+	c.places = found.Places
+	if n := found.Note(); n != "" {
+		c.notes = append(c.notes, n)
+	}
+	for i, s := range found.Slips {
+		if i < 5 {
+			c.notes = append(c.notes, fmt.Sprintf("line %d reads %q, not %q as in oldString", s.Line, clip(visible(strings.TrimSpace(s.Have)), 100), clip(visible(strings.TrimSpace(s.Want)), 100)))
 		}
 	}
-	if want == "" {
-		return 0, ""
+	return c.edit(found.Spans)
+}
+
+// checkSeen refuses a match that the session cannot know to be the right one:
+// lines that it was not shown may only be changed where exactly one place has
+// exactly the text. Of a file that was never shown, text with other blanks will do
+// too, unless the host wants it otherwise, but none with other words.
+func (ts *Toolset) checkSeen(c *change, places []match.Place, level match.Level, repaired string, counted bool) error {
+	exact := level == match.Exact && repaired == ""
+	if exact && (len(places) == 1 || counted) {
+		return nil
 	}
-	best, bestScore, bestText := 0, 0, ""
-	n := 0
-	for l := range strings.SplitSeq(text, "\n") {
-		n++
-		have := squeeze(l)
-		score := 0
+	name := oneLine(c.l.given)
+	if !c.known.shown {
 		switch {
-		case have == "":
-		case have == want:
-			score = 1000
-		case strings.Contains(have, want), len(have) >= 8 && strings.Contains(want, have):
-			score = 500
-		default:
-			score = common(have, want)
+		case level == match.Slips || level == match.Ellipsis:
+			return fmt.Errorf("%s: oldString is not in the file as it is given, and the file was not read in this session; nothing was changed. Read it and copy the text exactly", name)
+		case ts.cfg.ReadFirst:
+			return fmt.Errorf("%s was not read in this session, and oldString fits only %s; nothing was changed. Read the file and copy the text exactly", name, how(exact, level))
 		}
-		if score > bestScore {
-			best, bestScore, bestText = n, score, l
-		}
+		return nil
 	}
-	if bestScore < 50 {
-		return 0, ""
-	}
-	return best, bestText
-}
-
-// common is the share of want, in percent, that the ends of have agree with.
-func common(have, want string) int {
-	p := 0
-	for p < len(have) && p < len(want) && have[p] == want[p] {
-		p++
-	}
-	s := 0
-	for s < len(have)-p && s < len(want)-p && have[len(have)-1-s] == want[len(want)-1-s] {
-		s++
-	}
-	return 100 * (p + s) / max(len(want), len(have))
-}
-
-// squeeze drops all blanks.
-func squeeze(s string) string {
-	return strings.Map(func(r rune) rune {
-		if r == ' ' || r == '\t' || r == '\r' {
-			return -1
-		}
-		return r
-	}, s)
-}
-
-// replace puts new in the place of old at each offset. Only what differs between
-// the two is written, so that lines of old that stay keep their own endings.
-func (v *lineView) replace(places []int, old, new string) []byte {
-	lead := 0
-	for lead < len(old) && lead < len(new) && old[lead] == new[lead] {
-		lead++
-	}
-	tail := 0
-	for tail < len(old)-lead && tail < len(new)-lead && old[len(old)-1-tail] == new[len(new)-1-tail] {
-		tail++
-	}
-	middle := new[lead : len(new)-tail]
-	out := make([]byte, 0, len(v.raw)+len(places)*max(0, len(new)-len(old)))
-	pos := 0
+	var unseen []textfile.LineRange
 	for _, p := range places {
-		from, to := p+lead, p+len(old)-tail
-		start, end := v.at(from), v.at(to)
-		out = append(out, v.raw[pos:start]...)
-		text := middle
-		if strings.Contains(text, "\n") {
-			if eol := v.ending(from); eol != "\n" {
-				text = strings.ReplaceAll(text, "\n", eol)
+		if p.Last < p.First {
+			continue
+		}
+		if c.known.Fresh {
+			unseen = append(unseen, c.known.Record.Unseen(p.First, p.Last)...)
+		} else if !c.wasThere(p) {
+			unseen = append(unseen, textfile.LineRange{First: p.First, Last: p.Last})
+		}
+	}
+	if len(unseen) == 0 {
+		return nil
+	}
+	if exact {
+		return fmt.Errorf("%s: oldString is there %d times; of these lines %s were never shown to you, so nothing was changed. Read them, or confirm the number with expectedCount", name, len(places), rangesText(unseen))
+	}
+	return fmt.Errorf("%s: oldString fits lines %d-%d %s, but lines %s were never shown to you as they are now, so nothing was changed. Read them (offset=%d) and copy the text exactly",
+		name, places[0].First, places[0].Last, how(exact, level), rangesText(unseen), unseen[0].First)
+}
+
+func how(exact bool, level match.Level) string {
+	if exact {
+		return "several places"
+	}
+	if level == match.Exact {
+		return "only after removing what does not belong to it"
+	}
+	return "only with " + level.String()
+}
+
+// wasThere reports whether the lines of a place are in the content that the
+// session knows of a file that has changed since.
+func (c *change) wasThere(p match.Place) bool {
+	before, err := textfile.Decode(c.known.Before, nil)
+	if c.known.Before == nil || err != nil {
+		return false
+	}
+	lines := splitLines(c.old.Text)
+	return strings.Contains(before.Text, strings.Join(lines[p.First-1:min(p.Last, len(lines))], ""))
+}
+
+// findLines plans an edit by line numbers. oldString is the guard: what the line
+// to insert behind says, or the first and last of those to replace.
+func findLines(body string, in editInput) (*match.Plan, error) {
+	guard := strings.Split(strings.TrimSuffix(strings.ReplaceAll(text(in.OldString), "\r\n", "\n"), "\n"), "\n")
+	e := match.LineEdit{Text: text(in.NewString)}
+	if in.InsertLine != nil {
+		e.First, e.Last = *in.InsertLine+1, *in.InsertLine
+		switch {
+		case *in.InsertLine == 0:
+			e.LastText = guard[0]
+		case len(guard) == 2:
+			e.FirstText, e.LastText = guard[0], guard[1]
+		default:
+			e.FirstText = guard[0]
+		}
+		return match.FindLines(body, e)
+	}
+	e.First, e.Last = in.StartLine, in.EndLine
+	if e.Last == 0 {
+		e.Last = e.First + max(len(guard), 1) - 1
+	}
+	e.FirstText, e.LastText = guard[0], guard[len(guard)-1]
+	n := e.Last - e.First + 1
+	if n > 1 && len(guard) == 1 && strings.TrimSpace(guard[0]) != "" {
+		return nil, errors.New("oldString has one line, but several are to be replaced: give what the first and the last of them say now, or all of them")
+	}
+	t := match.NewText(body)
+	if len(guard) == n { // given in full: then every line must be right
+		for i, want := range guard {
+			if k := e.First + i; k <= t.Len() && !sameWords(t.Line(k-1), want) {
+				e.FirstText, e.LastText = want, want
+				e.First, e.Last = k, k
+				break
 			}
 		}
-		out = append(out, text...)
-		pos = end
 	}
-	return append(out, v.raw[pos:]...)
+	return t.FindLines(e)
+}
+
+func sameWords(a, b string) bool {
+	return strings.Join(strings.Fields(a), " ") == strings.Join(strings.Fields(b), " ")
 }
 
 // Numbered lines that a result repeats, so that the file need not be read again.
@@ -246,28 +294,50 @@ const (
 	contextEdge = 3
 )
 
-func reportEdit(c *change) string {
+func reportEdit(cs *changes) string {
+	c := cs.list[0]
 	var b strings.Builder
-	fmt.Fprintf(&b, "Edited %s (+%d -%d lines).", c.l.display, c.diff.additions, c.diff.deletions)
-	if c.note != "" {
-		b.WriteString(" " + c.note)
+	fmt.Fprintf(&b, "Edited %s", oneLine(c.l.display))
+	c.writeEdit(&b)
+	return b.String()
+}
+
+// writeEdit says what an edit changed, and shows the lines as they are now.
+func (c *change) writeEdit(b *strings.Builder) {
+	if n := len(c.places); n > 1 {
+		fmt.Fprintf(b, ", %d places", n)
 	}
-	lines := splitLines(lf(clean(c.after)))
+	fmt.Fprintf(b, " (+%d -%d lines).", c.diff.Additions, c.diff.Deletions)
+	if f := c.foreign(); f != "" {
+		b.WriteString(" " + f + "\nYour edit was made on the file as it is now.")
+	}
+	c.writeNotes(b)
+	if c.l.secret && !c.known.shown {
+		return
+	}
+	c.writeContext(b)
+}
+
+// writeContext shows the changed lines and those around them.
+func (c *change) writeContext(b *strings.Builder) {
+	lines := splitLines(c.newText)
 	shown, last := 0, 0
-	for _, h := range c.diff.hunks {
-		from, to := max(h.b0-contextEdge, last), min(h.b1+contextEdge, len(lines))
+	for _, h := range c.diff.Hunks {
+		from, to := max(h.NewStart-1, last), min(h.NewStart-1+h.NewLines, len(lines))
+		if h.NewLines == 0 {
+			from, to = max(h.NewStart-contextEdge, last, 0), min(h.NewStart+contextEdge, len(lines))
+		}
 		if from > last && last > 0 {
 			b.WriteString("\n…")
 		}
 		for i := from; i < to; i++ {
 			if shown == maxContext {
 				b.WriteString("\n…")
-				return b.String()
+				return
 			}
-			fmt.Fprintf(&b, "\n%d\t%s", i+1, visible(cutLine(strings.TrimSuffix(lines[i], "\n"), 300, 0)))
+			fmt.Fprintf(b, "\n%d\t%s", i+1, visible(cutLine(strings.TrimSuffix(lines[i], "\n"), 300)))
 			shown++
 		}
 		last = max(last, to)
 	}
-	return b.String()
 }

@@ -1,10 +1,10 @@
 package builtin
 
 import (
-	"bytes"
-	"strings"
+	"context"
 	"testing"
 
+	"github.com/agenttool/tool"
 	"github.com/agenttool/tool/tooltest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -19,13 +19,14 @@ func TestEdit(t *testing.T) {
 		{"one place", "a\nb\nc\n", "b", "B", false, "a\nB\nc\n", ""},
 		{"several lines", "a\nb\nc\n", "a\nb\n", "x\n", false, "x\nc\n", ""},
 		{"delete", "a\nb\nc\n", "b\n", "", false, "a\nc\n", ""},
-		{"ambiguous", "a\nb\na\n", "a", "x", false, "", "found 2 times in f, on lines 1, 3"},
-		{"overlapping is ambiguous", "aaa\n", "aa", "x", false, "", "found 2 times"},
+		{"ambiguous", "a\nb\na\n", "a", "x", false, "", "oldString matches 2 places: lines 1, 3"},
+		{"overlapping is ambiguous", "aaa\n", "aa", "x", false, "", "matches 2 places"},
 		{"all", "a b a\na\n", "a", "x", true, "x b x\nx\n", ""},
 		{"all, not overlapping", "aaaa\n", "aa", "b", true, "bb\n", ""},
 		{"all, literally", "a.a\n", ".", "$1$&$$", true, "a$1$&$$a\n", ""},
-		{"blanks count", "\tx := 1\n", "    x := 1", "y", false, "", "similar place is line 1"},
-		{"not there", "a\n", "zzz", "y", false, "", "No line of it is similar"},
+		{"indentation", "f {\n\tx := 1\n\ty\n}\n", "    x := 1\n    y\n", "    x := 2\n    y\n", false, "f {\n\tx := 2\n\ty\n}\n", ""},
+		{"other words", "\tx := 1\n", "x := 2", "y", false, "", "first difference in line 1"},
+		{"not there", "a\n", "zzz", "y", false, "", "no part of it resembles oldString"},
 		{"same", "a\n", "a", "a", false, "", "are the same"},
 		{"empty old, file not empty", "a\n", "", "x", false, "", "is not empty"},
 		{"empty old, empty file", "", "", "x\n", false, "x\n", ""},
@@ -33,10 +34,11 @@ func TestEdit(t *testing.T) {
 		{"crlf in the call", "a\nb\n", "a\r\nb", "a\r\nx\r\nb", false, "a\nx\nb\n", ""},
 		{"mixed endings stay", "a\r\nb\nc\r\nd\n", "b\nc\nd", "b\nc\nD", false, "a\r\nb\nc\r\nD\n", ""},
 		{"mixed, after lf", "a\r\nb\nc\r\n", "b", "b\nx", false, "a\r\nb\nx\nc\r\n", ""},
-		{"line endings only", "a\r\nb\r\n", "a\r\nb", "a\nb", false, "", "line endings only"},
+		{"nothing to change", "a\r\nb\r\n", "a\r\nb", "a\nb", false, "", "nothing to change"},
 		{"no final newline", "a\nb", "b", "c", false, "a\nc", ""},
 		{"bom stays", "\xEF\xBB\xBFa\n", "a", "b", false, "\xEF\xBB\xBFb\n", ""},
-		{"bytes that are not UTF-8 stay", "caf\xe9 a\n", "a\n", "b\n", false, "caf\xe9 b\n", ""},
+		{"legacy encoding stays", "caf\xe9 a\n", "a\n", "à\n", false, "caf\xe9 \xe0\n", ""},
+		{"not in the encoding", "caf\xe9 a\n", "a\n", "→\n", false, "", `stored as windows-1252, which has no '→' (U+2192)`},
 		{"binary", "a\x00b", "a", "b", false, "", "binary file"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -77,7 +79,7 @@ func TestEditResult(t *testing.T) {
 
 	b.put("g", "old\n"+numbered(20)+"old\n")
 	b.ok("read", in{"filePath": "g"})
-	assert.Equal(t, "Edited g (+2 -2 lines).\n1\tnew\n2\tline 1\n3\tline 2\n4\tline 3\n…\n19\tline 18\n20\tline 19\n21\tline 20\n22\tnew",
+	assert.Equal(t, "Edited g, 2 places (+2 -2 lines).\n1\tnew\n2\tline 1\n3\tline 2\n4\tline 3\n…\n19\tline 18\n20\tline 19\n21\tline 20\n22\tnew",
 		b.ok("edit", in{"filePath": "g", "oldString": "old", "newString": "new", "replaceAll": true}))
 }
 
@@ -94,15 +96,21 @@ func TestEditStale(t *testing.T) {
 	b.ok("read", in{"filePath": "f"})
 	b.put("f", "a\nb\nforeign\n")
 	text := b.ok("edit", in{"filePath": "f", "oldString": "a\n", "newString": "A\n"})
-	assert.Contains(t, text, "The file had changed since it was read")
+	assert.Contains(t, text, "The file changed since you read it:\n@@ -2 +2,2 @@\n b\n+foreign\nYour edit was made on the file as it is now.")
 	assert.Equal(t, "A\nb\nforeign\n", b.file("f"))
-	assert.Contains(t, b.fails("write", in{"filePath": "f", "content": "x"}), "were read")
+	assert.Contains(t, b.fails("write", in{"filePath": "f", "content": "x"}), "of its 3 lines, lines 3 were never shown to you")
 }
 
 // TestEditHintsOnlyWhatWasRead: an error does not show lines of a file that the
 // session never read, as it may not be allowed to.
 func TestEditHintsOnlyWhatWasRead(t *testing.T) {
 	b := newBench(t, "-- f --\nthe password is swordfish\n-- .env --\nPASSWORD=swordfish\n", Config{})
+	b.approver = tool.ApproverFunc(func(_ context.Context, _ *tool.Call, req *tool.Request) error {
+		if req.Permission == "read" {
+			return &tool.DeniedError{Request: req}
+		}
+		return nil
+	})
 	msg := b.fails("edit", in{"filePath": "f", "oldString": "the password is ?", "newString": "x"})
 	assert.NotContains(t, msg, "swordfish")
 	assert.Contains(t, msg, "not read in this session")
@@ -111,40 +119,4 @@ func TestEditHintsOnlyWhatWasRead(t *testing.T) {
 	msg = b.fails("edit", in{"filePath": ".env", "oldString": "nope", "newString": "x"})
 	assert.NotContains(t, msg, "not found", "not even that is told before the permission")
 	assert.Contains(t, msg, "protected")
-}
-
-// FuzzEdit: bytes outside of the reported place never change, whatever they are.
-func FuzzEdit(f *testing.F) {
-	f.Add([]byte("a\r\nb\nc\r\n"), "b\nc", "b\nx\nc")
-	f.Add([]byte("\xff\xfe\r\r\n"), "\n", "x\n")
-	f.Add([]byte("aaa"), "aa", "a")
-	f.Add([]byte("é\r\nü"), "é\n", "è\n")
-	f.Fuzz(func(t *testing.T, raw []byte, old, new string) {
-		v := viewOf(raw)
-		o, n := lf(old), lf(new)
-		if o == "" || o == n {
-			return
-		}
-		at, err := find(v, editInput{OldString: old}, location{given: "f"}, true)
-		if err != nil {
-			return
-		}
-		p := at[0]
-		out := v.replace(at, o, n)
-		start, end := v.at(p), v.at(p+len(o))
-		if !bytes.HasPrefix(out, raw[:start]) || !bytes.HasSuffix(out, raw[end:]) {
-			t.Fatalf("%q: replacing %q by %q gave %q", raw, old, new, out)
-		}
-		// A lone CR of the file or of the text may come to stand before a newline,
-		// which is then one line end; otherwise the text is what was asked for.
-		if !strings.Contains(v.text, "\r") && !strings.Contains(n, "\r") && !strings.Contains(o, "\r") {
-			if want := v.text[:p] + n + v.text[p+len(o):]; viewOf(out).text != want {
-				t.Fatalf("%q: replacing %q by %q reads %q", raw, old, new, viewOf(out).text)
-			}
-			back := viewOf(out)
-			if again := back.replace([]int{p}, n, o); n != "" && !bytes.Contains(raw, crlf) && !bytes.Equal(again, raw) {
-				t.Fatalf("%q: undoing %q -> %q gave %q", raw, old, new, again)
-			}
-		}
-	})
 }

@@ -1,222 +1,213 @@
 package builtin
 
 import (
-	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/agenttool/tool/internal/fsroot"
+	"github.com/agenttool/tool/internal/textfile"
 )
 
-// fsys is how the tools reach the file system. No other file of this package
-// opens, creates, renames or removes anything.
-//
-// A name is first resolved the way the kernel does it, links followed one by
-// one; what it leads to decides which permissions are asked. It is then opened
-// below an os.Root and compared with what was resolved, so that a link that is
-// put there in between makes the call fail instead of reaching another file.
+// fsys is how the tools reach the file system: what names lead to is found out by
+// package fsroot, which also opens what is inside. What is outside is opened
+// through a grant that lasts as long as one plan; see reach. No other file of
+// this package opens anything by name.
 type fsys struct {
-	dir   string // resolved
-	root  *os.Root
-	spill string // resolved; "" if there is none
+	base  *fsroot.Root // the project directory
+	root  *fsroot.Root // the same and the spill store; base itself if there is none
+	dir   string       // resolved
+	spill string       // resolved; "" if there is none
 	names nameRules
 }
-
-var (
-	errMoved = errors.New("it came to mean another file while the call ran; try again")
-	errLinks = errors.New("too many symbolic links, probably a loop")
-)
 
 func openFS(dir, spill string, secrets, protected []string) (*fsys, error) {
 	if dir == "" {
 		return nil, errors.New("builtin: Config.Root is empty")
 	}
-	abs, err := filepath.Abs(dir)
+	for _, list := range [][]string{secrets, protected} {
+		for _, p := range list {
+			if _, err := path.Match(strings.TrimPrefix(p, "!"), "x"); err != nil || p == "" {
+				return nil, fmt.Errorf("builtin: Config.Secrets, Config.Protected: %q is not a pattern", p)
+			}
+		}
+	}
+	base, err := fsroot.Open(dir, &fsroot.Options{Secrets: withDirs(secrets), Protected: withDirs(protected)})
 	if err != nil {
 		return nil, fmt.Errorf("builtin: root: %w", err)
 	}
-	if abs, err = filepath.EvalSymlinks(abs); err != nil {
+	// fsroot.Open takes the nearest directory above one that does not exist.
+	if abs, err := filepath.Abs(dir); err != nil {
+		_ = base.Close()
 		return nil, fmt.Errorf("builtin: root: %w", err)
+	} else if p, err := base.ResolveIn(base.Dir(), abs, true); err != nil || p.Resolved != base.Dir() {
+		_ = base.Close()
+		return nil, fmt.Errorf("builtin: root: %s: %w", dir, fs.ErrNotExist)
 	}
-	f := &fsys{dir: abs}
-	if f.names, err = newNameRules(secrets, protected); err != nil {
-		return nil, err
+	f := &fsys{base: base, root: base, dir: base.Dir(), names: nameRules{base, len(secrets) > 0}}
+	if spill == "" {
+		return f, nil
 	}
-	if spill != "" {
-		if f.spill, err = filepath.Abs(spill); err != nil {
-			return nil, fmt.Errorf("builtin: spill directory: %w", err)
-		}
-		if real, err := filepath.EvalSymlinks(f.spill); err == nil {
-			f.spill = real
-		}
+	if spill, err = filepath.Abs(spill); err == nil {
+		f.root, err = base.With(spill)
 	}
-	if f.root, err = os.OpenRoot(abs); err != nil {
-		return nil, fmt.Errorf("builtin: root: %w", err)
+	if err != nil {
+		_ = base.Close()
+		return nil, fmt.Errorf("builtin: spill directory: %w", err)
 	}
+	grants := f.root.Grants()
+	f.spill = grants[len(grants)-1]
 	return f, nil
 }
 
-func (f *fsys) close() error { return f.root.Close() }
+// withDirs lets patterns without a slash also name directories of the project,
+// with everything in them.
+func withDirs(patterns []string) []string {
+	var out []string
+	for _, p := range patterns {
+		if out = append(out, p); !strings.Contains(p, "/") {
+			out = append(out, p+"/**")
+		}
+	}
+	return out
+}
 
-// anchor opens the nearest existing directory above l (or l itself, if it is a
-// directory) as an os.Root and returns l's name in it.
-func (f *fsys) anchor(l location) (root *os.Root, rel string, done func(), err error) {
-	if l.inside {
-		rel, err := filepath.Rel(f.dir, l.abs)
-		return f.root, rel, func() {}, err
+func (f *fsys) close() error {
+	if f.root == f.base {
+		return f.base.Close()
 	}
-	dir := l.scope()
-	for {
-		info, err := os.Lstat(dir)
-		if err == nil && info.IsDir() {
-			break
-		}
-		if parent := filepath.Dir(dir); parent != dir && errors.Is(err, fs.ErrNotExist) {
-			dir = parent
-			continue
-		}
-		return nil, "", nil, fmt.Errorf("%s: %w", l.given, errMoved)
+	return errors.Join(f.root.Close(), f.base.Close())
+}
+
+// location is what a name led to.
+type location struct {
+	*fsroot.Path
+	given   string // as the caller wrote it
+	abs     string // absolute, links followed; a part that does not exist is kept as written
+	display string // with slashes; relative to the root if inside
+	inside  bool   // of the root
+	spill   bool   // inside the spill store: free to read
+	info    fs.FileInfo
+
+	secret    bool // the file's name, as given or resolved, is that of a secret
+	protected bool // changing it could make other programs run something
+}
+
+func (l location) exists() bool { return l.info != nil }
+func (l location) isDir() bool  { return l.info != nil && l.info.IsDir() }
+
+// scope returns what has to be granted for a location outside: a directory, or
+// a file alone where the kernel makes the files up.
+func (l location) scope() string {
+	if l.Kernel {
+		return l.abs
 	}
-	if root, err = os.OpenRoot(dir); err != nil {
-		return nil, "", nil, plainError(err)
-	}
-	rel, err = filepath.Rel(dir, l.abs)
+	return l.Dir()
+}
+
+// resolve says where name leads. A name that does not exist is no error; one
+// that cannot exist, because a file stands where a directory is needed, is.
+func (f *fsys) resolve(name string) (location, error) { return f.resolveFrom(f.dir, name) }
+
+// resolveFrom is resolve for names relative to dir, which is absolute.
+func (f *fsys) resolveFrom(dir, name string) (location, error) {
+	p, err := f.root.ResolveIn(dir, name, true)
 	if err != nil {
-		root.Close()
+		return location{}, err
+	}
+	return f.located(p)
+}
+
+// resolveLink is resolve for a name whose last link, if it is one, is meant itself.
+func (f *fsys) resolveLink(name string) (location, error) {
+	p, err := f.root.ResolveLink(name)
+	if err != nil {
+		return location{}, err
+	}
+	return f.located(p)
+}
+
+func (f *fsys) located(p *fsroot.Path) (location, error) {
+	l := location{
+		Path: p, given: p.Given, abs: p.Resolved, display: p.Display, info: p.Info,
+		inside: within(f.dir, p.Resolved), spill: f.spill != "" && within(f.spill, p.Resolved),
+		secret: p.Secret, protected: p.Protected,
+	}
+	l.inside = l.inside && p.Inside
+	l.protected = l.protected || l.spill
+	if p.Kernel && (l.info == nil || !l.info.Mode().IsRegular()) {
+		return location{}, &fsroot.PathError{Path: p.Given, Why: "is in a directory of the kernel or of devices; use bash if you need it", Err: fsroot.ErrSpecial}
+	}
+	return l, nil
+}
+
+// reach returns the path of l as it can be opened: as it is inside, else under a
+// grant of its own, which done ends. It asks nobody.
+func (f *fsys) reach(l location) (p *fsroot.Path, done func(), err error) {
+	if l.Inside {
+		return l.Path, func() {}, nil
+	}
+	r, err := f.root.With(l.scope())
+	if err != nil {
+		return nil, nil, err
+	}
+	if l.Link {
+		p, err = r.ResolveLink(l.given)
+	} else {
+		p, err = r.Resolve(l.abs)
+	}
+	if err == nil && (p.Resolved != l.abs || !p.Inside) {
+		err = &fsroot.PathError{Path: l.given, Why: "it came to mean another file meanwhile; try again", Err: fsroot.ErrChanged}
+	}
+	if err != nil {
+		_ = r.Close()
+		return nil, nil, err
+	}
+	q := *p // messages name the file as the caller did
+	q.Given = l.given
+	return &q, func() { _ = r.Close() }, nil
+}
+
+// anchor opens the directory from which a search for l goes down: the project for
+// what is inside, so that its ignore rules hold, else the directory that has to be
+// granted. rel is l's name below it.
+func (f *fsys) anchor(l location) (root *os.Root, rel string, done func(), err error) {
+	dir := f.dir
+	if !l.inside {
+		dir = l.Dir()
+	}
+	at, err := f.resolve(dir)
+	if err != nil {
 		return nil, "", nil, err
 	}
-	return root, rel, func() { root.Close() }, nil
-}
-
-// checkKind refuses what cannot be read like a file.
-func checkKind(name string, mode fs.FileMode) error {
-	kind := ""
-	switch {
-	case mode.IsRegular(), mode.IsDir():
-		return nil
-	case mode&fs.ModeNamedPipe != 0:
-		kind = "a named pipe (FIFO)"
-	case mode&fs.ModeSocket != 0:
-		kind = "a socket"
-	case mode&fs.ModeDevice != 0:
-		kind = "a device"
-	default:
-		kind = "not a regular file"
+	p, release, err := f.reach(at)
+	if err != nil {
+		return nil, "", nil, err
 	}
-	return fmt.Errorf("%s is %s; only regular files and directories can be opened", name, kind)
+	defer release()
+	if rel, err = filepath.Rel(at.abs, l.abs); err != nil {
+		return nil, "", nil, err
+	}
+	if root, err = f.root.OpenRoot(p); err != nil {
+		return nil, "", nil, err
+	}
+	return root, rel, func() { _ = root.Close() }, nil
 }
 
-// openTries is how often a file that is being replaced by another program is opened anew.
-const openTries = 4
-
-// open opens a file or directory for reading. The file may have been replaced
-// since it was resolved, but only at the same place.
+// open opens a file or directory for reading.
 func (f *fsys) open(l location) (*os.File, fs.FileInfo, error) {
-	for range openTries {
-		if !l.exists() {
-			return nil, nil, fmt.Errorf("%s: %w", l.given, fs.ErrNotExist)
-		}
-		if err := checkKind(l.given, l.info.Mode()); err != nil {
-			return nil, nil, err
-		}
-		file, info, err := f.openOnce(l)
-		if err != nil {
-			return nil, nil, err
-		}
-		now, err := f.resolve(l.abs)
-		if err == nil && now.abs == l.abs && now.exists() && os.SameFile(now.info, info) {
-			return file, info, nil
-		}
-		file.Close()
-		if err != nil || now.abs != l.abs {
-			break
-		}
-		l.info = now.info
-	}
-	return nil, nil, fmt.Errorf("%s: %w", l.given, errMoved)
-}
-
-func (f *fsys) openOnce(l location) (*os.File, fs.FileInfo, error) {
-	root, rel, done, err := f.anchor(l)
+	p, done, err := f.reach(l)
 	if err != nil {
 		return nil, nil, err
 	}
 	defer done()
-	file, info, err := openIn(root, rel)
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", l.given, plainError(err))
-	}
-	return file, info, nil
-}
-
-// openIn opens name below root without waiting for a writer at a pipe.
-func openIn(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
-	file, err := root.OpenFile(name, os.O_RDONLY|openFlags, 0)
-	if err != nil {
-		return nil, nil, err
-	}
-	info, err := file.Stat()
-	if err == nil {
-		err = checkKind(name, info.Mode())
-	}
-	if err != nil {
-		file.Close()
-		return nil, nil, err
-	}
-	return file, info, nil
-}
-
-// readFile returns the whole content of a regular file of at most limit bytes.
-func (f *fsys) readFile(ctx context.Context, l location, limit int64) ([]byte, fs.FileInfo, error) {
-	file, info, err := f.open(l)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer file.Close()
-	if info.IsDir() {
-		return nil, nil, fmt.Errorf("%s is a directory", l.given)
-	}
-	if info.Size() > limit {
-		return nil, nil, tooLarge(l.given, info.Size(), limit)
-	}
-	data, err := io.ReadAll(io.LimitReader(&ctxReader{ctx, file}, limit+1))
-	if err != nil {
-		return nil, nil, fmt.Errorf("%s: %w", l.given, plainError(err))
-	}
-	if int64(len(data)) > limit {
-		return nil, nil, tooLarge(l.given, int64(len(data)), limit)
-	}
-	return data, info, nil
-}
-
-func tooLarge(name string, size, limit int64) error {
-	return fmt.Errorf("%s has %d bytes, more than the %d that can be changed here; use bash", name, size, limit)
-}
-
-// ctxReader ends with its context, between two reads.
-type ctxReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (r *ctxReader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.r.Read(p)
-}
-
-// entries returns what is in a directory, sorted by name.
-func (f *fsys) entries(l location) ([]fs.DirEntry, error) {
-	t, err := f.tree(l)
-	if err != nil {
-		return nil, err
-	}
-	defer t.close()
-	return t.entries(".")
+	return f.root.Open(p)
 }
 
 // tree opens the directory l for a walk.
@@ -224,20 +215,14 @@ func (f *fsys) tree(l location) (*tree, error) {
 	if !l.isDir() {
 		return nil, fmt.Errorf("%s is not a directory", l.given)
 	}
-	root, rel, done, err := f.anchor(l)
+	p, done, err := f.reach(l)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	sub, err := root.OpenRoot(rel)
+	sub, err := f.root.OpenRoot(p)
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", l.given, plainError(err))
-	}
-	info, err := sub.Stat(".")
-	now, rerr := f.resolve(l.abs)
-	if err != nil || rerr != nil || now.abs != l.abs || !os.SameFile(info, l.info) {
-		sub.Close()
-		return nil, fmt.Errorf("%s: %w", l.given, errMoved)
+		return nil, err
 	}
 	return &tree{sub}, nil
 }
@@ -248,9 +233,37 @@ type tree struct{ root *os.Root }
 
 func (t *tree) close() { t.root.Close() }
 
-// open opens a regular file; links in the tree that lead out of it fail.
+// open opens a regular file or directory; links in the tree that lead out of it
+// fail, and nothing is waited for.
 func (t *tree) open(name string) (*os.File, fs.FileInfo, error) {
-	return openIn(t.root, filepath.FromSlash(name))
+	name = filepath.FromSlash(name)
+	info, err := t.root.Stat(name)
+	if err == nil {
+		err = checkKind(name, info.Mode())
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	file, err := t.root.OpenFile(name, os.O_RDONLY|openFlags, 0)
+	if err != nil {
+		return nil, nil, err
+	}
+	if info, err = file.Stat(); err == nil {
+		err = checkKind(name, info.Mode())
+	}
+	if err != nil {
+		file.Close()
+		return nil, nil, err
+	}
+	return file, info, nil
+}
+
+func (t *tree) lstat(name string) (fs.FileInfo, error) {
+	return t.root.Lstat(filepath.FromSlash(name))
+}
+
+func (t *tree) readlink(name string) (string, error) {
+	return t.root.Readlink(filepath.FromSlash(name))
 }
 
 // entries returns what is in the directory name, sorted.
@@ -264,126 +277,56 @@ func (t *tree) entries(name string) ([]fs.DirEntry, error) {
 		return nil, fmt.Errorf("%s is not a directory", name)
 	}
 	list, err := d.ReadDir(-1)
-	sortEntries(list)
+	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
 	return list, err
 }
 
 // tempSuffix ends the names of files that are being written; searches skip them.
-const tempSuffix = ".writing~"
+const tempSuffix = textfile.TempSuffix
 
-// write gives the file at l the content data. A file that exists keeps its mode
-// and everything else there is to it; directories above a new one are made. It
-// is replaced in one step where nothing is lost by that, else written in place.
-func (f *fsys) write(l location, data []byte) error {
-	root, rel, done, err := f.anchor(l)
-	if err != nil {
-		return err
+// checkKind refuses what cannot be read like a file.
+func checkKind(name string, mode fs.FileMode) error {
+	if mode.IsDir() {
+		return nil
 	}
-	defer done()
-	if l.exists() {
-		err = f.overwrite(root, rel, l, data)
-	} else {
-		err = f.create(root, rel, l, data)
-	}
-	if err != nil {
-		return fmt.Errorf("%s was not written: %w", l.given, plainError(err))
-	}
-	return nil
+	return fsroot.CheckRegular(name, mode)
 }
 
-func (f *fsys) create(root *os.Root, rel string, l location, data []byte) error {
-	if dir := filepath.Dir(rel); dir != "." {
-		if _, err := root.Lstat(dir); l.dangling && err != nil {
-			return errors.New("the link leads to a directory that does not exist")
-		}
-		if err := root.MkdirAll(dir, 0o777); err != nil {
-			return err
-		}
-	}
-	file, err := root.OpenFile(rel, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-	if err != nil {
-		return err
-	}
-	if err := fill(file, data); err != nil {
-		root.Remove(rel)
-		return err
-	}
-	return nil
+// nameRules say which names are secret.
+type nameRules struct {
+	root *fsroot.Root
+	host bool // the host has patterns of its own, which only the root knows
 }
 
-func (f *fsys) overwrite(root *os.Root, rel string, l location, data []byte) error {
-	info, err := root.Lstat(rel)
-	if err != nil {
-		return err
+// secret reports whether the slash-separated path names a file whose content
+// needs a permission of its own.
+func (n nameRules) secret(name string) bool {
+	if fsroot.IsSecretName(path.Base(name)) {
+		return true
 	}
-	if !os.SameFile(info, l.info) || !info.Mode().IsRegular() {
-		return errMoved
+	if !n.host {
+		return false
 	}
-	if info.Mode().Perm()&0o200 == 0 {
-		return errors.New("it is read-only; change its mode first if that is wanted")
-	}
-	if replaceable(root, rel, info) {
-		temp := filepath.Join(filepath.Dir(rel), "."+rand.Text()+tempSuffix)
-		file, err := root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		if err == nil {
-			if err = fill(file, data); err == nil {
-				err = root.Chmod(temp, info.Mode().Perm())
-			}
-			if err == nil {
-				err = root.Rename(temp, rel)
-			}
-			if err != nil {
-				root.Remove(temp)
-			}
-			return err
-		}
-		if !errors.Is(err, fs.ErrPermission) {
-			return err
-		}
-	}
-	return inPlace(root, rel, info, data)
+	p, err := n.root.Resolve(name)
+	return err == nil && p.Secret
 }
 
-// inPlace writes over the file's content and puts the old one back if that fails.
-func inPlace(root *os.Root, rel string, info fs.FileInfo, data []byte) error {
-	file, err := root.OpenFile(rel, os.O_RDWR|openFlags, 0)
+// rel returns a path inside the root as it is shown.
+func (f *fsys) rel(abs string) string {
+	r, err := filepath.Rel(f.dir, abs)
 	if err != nil {
-		return err
+		return filepath.ToSlash(abs)
 	}
-	defer file.Close()
-	if now, err := file.Stat(); err != nil || !os.SameFile(now, info) {
-		return errMoved
-	}
-	old, err := io.ReadAll(file)
-	if err != nil {
-		return err
-	}
-	put := func(b []byte) error {
-		_, err := file.WriteAt(b, 0)
-		if err == nil {
-			err = file.Truncate(int64(len(b)))
-		}
-		if err == nil {
-			err = file.Sync()
-		}
-		return err
-	}
-	if err := put(data); err != nil {
-		if back := put(old); back != nil {
-			return fmt.Errorf("%w, and its old content could not be put back: %w", err, back)
-		}
-		return err
-	}
-	return nil
+	return filepath.ToSlash(r)
 }
 
-// fill writes data to a new file and closes it.
-func fill(file *os.File, data []byte) error {
-	_, err := file.Write(data)
-	if err == nil {
-		err = file.Sync()
+// within reports whether the resolved path p is dir or below it.
+func within(dir, p string) bool {
+	if runtime.GOOS == "windows" {
+		r, err := filepath.Rel(dir, p)
+		return err == nil && (r == "." || filepath.IsLocal(r))
 	}
-	return errors.Join(err, file.Close())
+	return p == dir || strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
 }
 
 // plainError drops the operation and the path from an error of the os package:

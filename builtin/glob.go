@@ -32,7 +32,7 @@ func defineGlob(ts *Toolset) (operation, error) {
 	}, ts.planGlob)
 }
 
-func (ts *Toolset) planGlob(_ context.Context, _ *tool.Call, in globInput) (*plan, error) {
+func (ts *Toolset) planGlob(ctx context.Context, _ *tool.Call, in globInput) (*plan, error) {
 	base, pattern := in.Path, in.Pattern
 	if base == "" && filepath.IsAbs(pattern) {
 		base, pattern = splitAbsolute(pattern)
@@ -48,7 +48,7 @@ func (ts *Toolset) planGlob(_ context.Context, _ *tool.Call, in globInput) (*pla
 		return nil, err
 	}
 	p := &plan{asks: ts.askSearch(l, "glob", in.Pattern, in.Path)}
-	fail := ts.missing(l)
+	fail := ts.missing(ctx, l)
 	if fail == nil && !l.isDir() {
 		fail = fmt.Errorf("%s is a file; path must be a directory", l.given)
 	}

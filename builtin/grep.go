@@ -41,7 +41,7 @@ func defineGrep(ts *Toolset) (operation, error) {
 	}, ts.planGrep)
 }
 
-func (ts *Toolset) planGrep(_ context.Context, _ *tool.Call, in grepInput) (*plan, error) {
+func (ts *Toolset) planGrep(ctx context.Context, _ *tool.Call, in grepInput) (*plan, error) {
 	q, note, err := in.query()
 	if err != nil {
 		return nil, err
@@ -61,7 +61,7 @@ func (ts *Toolset) planGrep(_ context.Context, _ *tool.Call, in grepInput) (*pla
 	if l.secret && !l.isDir() && !l.spill {
 		p.asks = append(p.asks, ask{req: pathRequest("read", "Read "+l.display, l.display, true)})
 	}
-	fail := ts.missing(l)
+	fail := ts.missing(ctx, l)
 	if fail == nil {
 		fail = checkKind(l.given, l.info.Mode())
 	}

@@ -5,8 +5,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/agenttool/tool"
+	"github.com/agenttool/tool/internal/fsroot"
+	"github.com/agenttool/tool/internal/textfile"
 	"github.com/agenttool/tool/schema"
 )
 
@@ -32,7 +35,35 @@ type plan struct {
 	fail  error    // known already, but not to be told before the asks are granted
 	shell *analysis
 
+	// detail is what may be told in the place of fail to somebody who may read the
+	// file: words that repeat what is in it.
+	detail *detail
+
+	again bool     // made without something that needs the locks to be free: make it anew
+	done  []func() // what the plan holds open
 	apply func(ctx context.Context, call *tool.Call) (*outcome, error)
+}
+
+// detail is an error that shows what is in a file, and the question whether the
+// session may see that.
+type detail struct {
+	ask *tool.Request // nil if nobody need be asked
+	err error
+}
+
+// release gives up what the plan holds open.
+func (p *plan) release() {
+	for _, f := range p.done {
+		f()
+	}
+	p.done = nil
+}
+
+// attempt is one call on its way from plan to plan.
+type attempt struct {
+	call      *tool.Call
+	locked    bool              // the locks are held: nothing of the host's may be called
+	formatted map[string][]byte // what the host's formatter made of which content
 }
 
 // ask is one permission that a plan needs. Two asks with the same request and
@@ -77,7 +108,7 @@ const maxPlans = 4
 var errUnsettled = errors.New("nothing was changed: the file changed again and again while permission was asked. Read it and try again when it is at rest")
 
 // run plans, asks, plans again under the locks, and applies what was approved.
-func (ts *Toolset) run(ctx context.Context, name string, call *tool.Call, makePlan func(context.Context) (*plan, error)) (*tool.Result, error) {
+func (ts *Toolset) run(ctx context.Context, name string, call *tool.Call, makePlan func(context.Context, *attempt) (*plan, error)) (*tool.Result, error) {
 	if err := ts.begin(); err != nil {
 		return nil, err
 	}
@@ -90,72 +121,96 @@ func (ts *Toolset) run(ctx context.Context, name string, call *tool.Call, makePl
 	if out == nil {
 		return nil, err
 	}
-	if len(out.changes) > 0 && ts.cfg.OnFileChange != nil {
-		for _, ch := range out.changes {
-			ch.SessionID, ch.Tool, ch.CallID = call.SessionID, name, call.ID
-			if note := ts.observe(ctx, ch); note != "" {
-				out.result.Metadata["observer"] = note
-			}
-		}
+	if len(out.changes) > 0 {
+		ts.tell(ctx, name, call, out)
 	}
 	return out.result, err
 }
 
-func (ts *Toolset) settle(ctx context.Context, name string, call *tool.Call, makePlan func(context.Context) (*plan, error)) (*outcome, error) {
+func (ts *Toolset) settle(ctx context.Context, name string, call *tool.Call, makePlan func(context.Context, *attempt) (*plan, error)) (*outcome, error) {
 	granted := make(map[string]bool)
-	p, err := makePlan(ctx)
+	a := &attempt{call: call, formatted: make(map[string][]byte)}
+	p, err := makePlan(ctx, a)
 	if err != nil {
 		return nil, err
 	}
+	defer func() { p.release() }()
 	for range maxPlans {
-		for _, a := range p.asks {
-			if granted[a.key()] {
+		for _, q := range p.asks {
+			if granted[q.key()] {
 				continue
 			}
-			req := *a.req
+			req := *q.req
 			req.Tool = name
 			if err := call.Ask(ctx, &req); err != nil {
 				return nil, deniedHint(&req, err)
 			}
-			granted[a.key()] = true
+			granted[q.key()] = true
 		}
 		if p.fail != nil {
-			return nil, p.fail
+			return nil, failure(ctx, call, name, p)
 		}
-		unlock, err := ts.locks.lock(ctx, p.locks)
-		if err != nil {
-			return nil, err
+		out, again, err := ts.settleLocked(ctx, a, p, granted, makePlan)
+		if again == nil {
+			return out, err
 		}
-		again, err := makePlan(ctx)
-		if err != nil {
-			unlock()
-			return nil, err
+		p.release()
+		if p = again; p.again {
+			p.release()
+			if p, err = makePlan(ctx, a); err != nil {
+				p = &plan{}
+				return nil, err
+			}
 		}
-		if again.fail == nil && equalKeys(p.locks, again.locks) && allGranted(again.asks, granted) {
-			defer unlock()
-			return again.apply(ctx, call)
-		}
-		unlock()
-		p = again
 	}
 	return nil, errUnsettled
+}
+
+// settleLocked makes the plan again under its locks and applies it if that is
+// what was granted. Otherwise it returns the new plan, to be asked about.
+func (ts *Toolset) settleLocked(ctx context.Context, a *attempt, p *plan, granted map[string]bool, makePlan func(context.Context, *attempt) (*plan, error)) (*outcome, *plan, error) {
+	unlock, err := ts.locks.Lock(ctx, p.locks...)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer unlock()
+	a.locked = len(p.locks) > 0
+	defer func() { a.locked = false }()
+	again, err := makePlan(ctx, a)
+	if err != nil {
+		return nil, nil, err
+	}
+	if again.again || again.fail != nil || !slices.Equal(p.locks, again.locks) || !allGranted(again.asks, granted) {
+		return nil, again, nil
+	}
+	out, err := again.apply(ctx, a.call)
+	if out == nil && (errors.Is(err, textfile.ErrStale) || errors.Is(err, fsroot.ErrChanged)) {
+		return nil, again, nil
+	}
+	again.release()
+	return out, nil, err
+}
+
+// failure is the error of a plan that cannot be carried out, with what the file
+// holds if the session may know that.
+func failure(ctx context.Context, call *tool.Call, name string, p *plan) error {
+	d := p.detail
+	if d == nil {
+		return p.fail
+	}
+	if d.ask != nil {
+		req := *d.ask
+		req.Tool = name
+		if call.Ask(ctx, &req) != nil {
+			return p.fail
+		}
+	}
+	return d.err
 }
 
 func allGranted(asks []ask, granted map[string]bool) bool {
 	for _, a := range asks {
 		if !granted[a.key()] {
-			return false
-		}
-	}
-	return true
-}
-
-func equalKeys(a, b []string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
 			return false
 		}
 	}
@@ -180,27 +235,23 @@ func deniedHint(req *tool.Request, err error) error {
 	return &d
 }
 
-// observe tells the host of a change. A panic there must not turn a change that
-// happened into a call that seems to have failed.
-func (ts *Toolset) observe(ctx context.Context, ch FileChange) (note string) {
-	defer func() {
-		if v := recover(); v != nil {
-			note = fmt.Sprintf("panicked: %v", v)
-		}
-	}()
-	ts.cfg.OnFileChange(ctx, ch)
-	return ""
-}
-
 // define makes a tool of a def and of the function that plans its calls.
 func define[In any](ts *Toolset, def tool.Def, makePlan func(ctx context.Context, call *tool.Call, in In) (*plan, error)) (operation, error) {
+	return defineChange(ts, def, func(ctx context.Context, a *attempt, in In) (*plan, error) {
+		return makePlan(ctx, a.call, in)
+	})
+}
+
+// defineChange is define for tools whose plans depend on what was found out by
+// the plans before.
+func defineChange[In any](ts *Toolset, def tool.Def, makePlan func(ctx context.Context, a *attempt, in In) (*plan, error)) (operation, error) {
 	s, err := schema.Of[In]()
 	if err != nil {
 		return operation{}, fmt.Errorf("%s: %w", def.Name, err)
 	}
 	t, err := tool.New(def, func(ctx context.Context, call *tool.Call, in In) (*tool.Result, error) {
-		return ts.run(ctx, def.Name, call, func(ctx context.Context) (*plan, error) {
-			return makePlan(ctx, call, in)
+		return ts.run(ctx, def.Name, call, func(ctx context.Context, a *attempt) (*plan, error) {
+			return makePlan(ctx, a, in)
 		})
 	})
 	if err != nil {
@@ -209,13 +260,26 @@ func define[In any](ts *Toolset, def tool.Def, makePlan func(ctx context.Context
 	return operation{tool: t, plan: func(ctx context.Context, call *tool.Call) (*plan, error) {
 		var in In
 		if _, err := s.Decode(call.Input, &in, nil); err != nil {
-			e := &tool.InputError{Tool: def.Name, Input: call.Input, Err: err}
-			var se *schema.Error
-			if errors.As(err, &se) {
-				e.Issues, e.Example, e.CutOff = se.Issues, se.Example, se.CutOff
-			}
-			return nil, e
+			return nil, badInput(def.Name, call, err)
 		}
-		return makePlan(ctx, call, in)
+		p, err := makePlan(ctx, &attempt{call: call, formatted: make(map[string][]byte)}, in)
+		if err != nil {
+			return nil, err
+		}
+		p.release()
+		if p.fail != nil && len(p.asks) == 0 {
+			return nil, p.fail
+		}
+		return p, nil
 	}}, nil
+}
+
+// badInput words what package schema reported as the tool itself does.
+func badInput(name string, call *tool.Call, err error) error {
+	e := &tool.InputError{Tool: name, Input: call.Input, Err: err}
+	var se *schema.Error
+	if errors.As(err, &se) {
+		e.Issues, e.Example, e.CutOff = se.Issues, se.Example, se.CutOff
+	}
+	return e
 }

@@ -1,12 +1,12 @@
 package builtin
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"unicode/utf8"
 
 	"github.com/agenttool/tool"
 	"github.com/agenttool/tool/tooltest"
@@ -38,18 +38,24 @@ func TestRead(t *testing.T) {
 		want  string
 	}{
 		{"whole", in{"filePath": "src/a.go"}, "1\tpackage a\n2\t\n3\tfunc A() {}"},
-		{"absolute", in{"filePath": b.path("src/a.go"), "limit": 1}, "1\tpackage a\n(lines 1-1 of 3; use offset=2 to go on)"},
-		{"offset", in{"filePath": "src/a.go", "offset": 3}, "3\tfunc A() {}"},
-		{"offset 0 is 1", in{"filePath": "src/a.go", "offset": 0, "limit": 1}, "1\tpackage a\n(lines 1-1 of 3; use offset=2 to go on)"},
-		{"beyond the end", in{"filePath": "src/a.go", "offset": 9}, "(the file has 3 lines; offset 9 is beyond the end. Its last lines:)\n1\tpackage a\n2\t\n3\tfunc A() {}"},
+		{"absolute", in{"filePath": b.path("src/a.go"), "limit": 1}, "1\tpackage a\n[PARTIAL lines 1-1 of 3. Next: read " + next(in{"filePath": b.path("src/a.go"), "limit": 1, "offset": 2}) + "]"},
+		{"offset", in{"filePath": "src/a.go", "offset": 3}, "3\tfunc A() {}\n(end of file, 3 lines)"},
+		{"offset 0 is 1", in{"filePath": "src/a.go", "offset": 0, "limit": 1}, `1	package a
+[PARTIAL lines 1-1 of 3. Next: read {"filePath":"src/a.go","limit":1,"offset":2}]`},
+		{"beyond the end", in{"filePath": "src/a.go", "offset": 9}, "1\tpackage a\n2\t\n3\tfunc A() {}\n(the file has 3 lines; offset 9 is beyond the end. Above are its last lines)"},
 		{"empty", in{"filePath": "empty"}, "(empty file)"},
-		{"crlf", in{"filePath": "crlf.txt"}, "1\ta\n2\tb"},
-		{"bom", in{"filePath": "bom.txt"}, "1\ta\n2\tb"},
+		{"crlf", in{"filePath": "crlf.txt"}, "(lines end in CRLF, which is not shown; edits keep it)\n1\ta\n2\tb"},
+		{"crlf, said once", in{"filePath": "crlf.txt"}, "1\ta\n2\tb"},
+		{"bom", in{"filePath": "bom.txt"}, "(stored as utf-8 with BOM; edits keep that)\n1\ta\n2\tb"},
 		{"control characters", in{"filePath": "control.txt"}, `1	a\x1b[2Jb\u202ec`},
-		{"not UTF-8", in{"filePath": "latin1.txt"}, "1\tcaf\uFFFD"},
+		{"not UTF-8", in{"filePath": "latin1.txt"}, "(stored as windows-1252 by all appearances; edits keep that)\n1\tcafé"},
 		{"directory", in{"filePath": "src"}, "a.go"},
-		{"directory page", in{"filePath": ".", "limit": 2, "offset": 2}, "bom.txt\ncontrol.txt\n(entries 2-3 of 9; use offset=4 to see more)"},
-		{"alias and string number", in{"file_path": "src/a.go", "offset": "3"}, "3\tfunc A() {}"},
+		{"directory page", in{"filePath": ".", "limit": 2, "offset": 2}, `bom.txt
+control.txt
+[PARTIAL entries 2-3 of 9. Next: read {"filePath":".","limit":2,"offset":4}]`},
+		{"alias and string number", in{"file_path": "src/a.go", "offset": "3"}, "3\tfunc A() {}\n(end of file, 3 lines)"},
+		{"from the end", in{"filePath": "src/a.go", "offset": -2}, "2\t\n3\tfunc A() {}\n(end of file, 3 lines)"},
+		{"ranges", in{"filePath": "many.txt", "ranges": []in{{"offset": 2000, "limit": 1}, {"offset": 3, "limit": 2}, {"offset": 4, "limit": 2}}}, "3\tline 3\n4\tline 4\n5\tline 5\n…\n2000\tline 2000\n[PARTIAL lines 3-5, 2000-2000 of 2500. Next: read {\"filePath\":\"many.txt\",\"offset\":2001}]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			assert.Equal(t, c.want, b.ok("read", c.input))
@@ -58,15 +64,15 @@ func TestRead(t *testing.T) {
 
 	t.Run("default limit", func(t *testing.T) {
 		text := b.ok("read", in{"filePath": "many.txt"})
-		assert.True(t, strings.HasSuffix(text, "\n2000\tline 2000\n(lines 1-2000 of 2500; use offset=2001 to go on)"), text[len(text)-100:])
+		assert.True(t, strings.HasSuffix(text, "\n2000\tline 2000\n[PARTIAL lines 1-2000 of 2500. Next: read {\"filePath\":\"many.txt\",\"offset\":2001}]"), text[len(text)-100:])
 	})
 	t.Run("long line", func(t *testing.T) {
 		text := b.ok("read", in{"filePath": "long.txt"})
-		assert.Equal(t, "1\t"+strings.Repeat("é", 2000)+"…[+500 characters]\n2\tnext", text)
+		assert.Equal(t, "1\t"+strings.Repeat("é", 2000)+"…[+500 characters; go on with offset=1 lineOffset=2000]\n2\tnext", text)
 	})
 	t.Run("binary", func(t *testing.T) {
 		text := b.ok("read", in{"filePath": "bin"})
-		assert.Contains(t, text, "binary file of 6 bytes")
+		assert.Contains(t, text, "binary file (application/x-elf, 6 bytes)")
 		assert.Contains(t, text, "7f 45 4c 46")
 	})
 	t.Run("byte limit", func(t *testing.T) {
@@ -76,25 +82,35 @@ func TestRead(t *testing.T) {
 		assert.LessOrEqual(t, len(res.Text), 51<<10)
 		assert.Equal(t, true, res.Metadata["truncated"])
 		tail := res.Text[strings.LastIndexByte(res.Text, '\n')+1:]
-		assert.Equal(t, "(lines 1-50 of 100; use offset=51 to go on)", tail)
+		assert.Equal(t, `[PARTIAL lines 1-50 of 100. Next: read {"filePath":"wide.txt","offset":51}]`, tail)
 	})
 	t.Run("one giant line", func(t *testing.T) {
 		b.put("giant.txt", strings.Repeat("y", 5<<20))
 		text := b.ok("read", in{"filePath": "giant.txt"})
-		assert.Equal(t, "1\t"+strings.Repeat("y", 2000)+fmt.Sprintf("…[+%d characters]", 5<<20-2000), text)
+		assert.Contains(t, text, "1\t"+strings.Repeat("y", 2000)+fmt.Sprintf("…[+%d characters; go on with offset=1 lineOffset=2000]", 5<<20-2000))
 	})
+}
+
+// next is the input of the call that a result proposes.
+func next(input in) string {
+	b, err := json.Marshal(input)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
 }
 
 func TestReadNotThere(t *testing.T) {
 	b := newBench(t, "-- src/config.go --\n-- src/other.txt --\n", Config{})
 	assert.Equal(t, "file not found: src/confg.go. Did you mean src/config.go?", b.fails("read", in{"filePath": "src/confg.go"}))
 	assert.Empty(t, b.asks(), "nobody is asked about a file that is not there")
+	assert.Equal(t, `file not found: far/config.go. Did you mean src/config.go?`, b.fails("read", in{"filePath": "far/config.go"}), "the same name elsewhere")
 	assert.Contains(t, b.fails("read", in{"filePath": "no/such/dir"}), "directory does not exist either")
 	assert.Contains(t, b.fails("read", in{"filePath": "src/config.go/x"}), "is a file, not a directory")
 	for _, c := range []struct{ path, want string }{
 		{"", "the path is empty"},
 		{"a\x00b", "NUL"},
-		{strings.Repeat("x", 300), "at most 255"},
+		{strings.Repeat("x", 300), "longer than 255 bytes"},
 		{strings.Repeat("x/", 3000), "longer than 4096"},
 	} {
 		assert.Contains(t, b.fails("read", in{"filePath": c.path}), c.want)
@@ -121,7 +137,7 @@ func TestReadHuge(t *testing.T) {
 	}).AllocedBytesPerOp()
 	assert.Less(t, per, int64(4<<20))
 	text := b.ok("read", in)
-	assert.Contains(t, text, "10\tline 10\n(lines 1-10 of more than ")
+	assert.Contains(t, text, "10\tline 10\n[PARTIAL lines 1-10 of ≥")
 }
 
 func TestReadPermissions(t *testing.T) {
@@ -194,32 +210,6 @@ func TestSpillIsFree(t *testing.T) {
 	assert.Empty(t, b.asks())
 	b.fails("write", in{"filePath": kept, "content": "x"})
 	assert.NotEmpty(t, b.asks(), "writing there is another matter")
-}
-
-func TestVisible(t *testing.T) {
-	assert.Equal(t, "plain\ttext é", visible("plain\ttext é"))
-	assert.Equal(t, `\x00\x7f\u202e`, visible("\x00\x7f\u202e"))
-	assert.Equal(t, "\uFFFD", visible("\xff"))
-}
-
-func FuzzVisible(f *testing.F) {
-	for _, s := range []string{"", "a\x1bb", "\xff\xfe", "\u202e", "é"} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, s string) {
-		v := visible(s)
-		if !utf8.ValidString(v) {
-			t.Fatalf("%q is not UTF-8", v)
-		}
-		for _, r := range v {
-			if hides(r) {
-				t.Fatalf("%q still has %U", v, r)
-			}
-		}
-		if w := visible(v); w != v {
-			t.Fatalf("not stable: %q, %q", v, w)
-		}
-	})
 }
 
 var _ tool.Approver = (*bench)(nil)

@@ -4,6 +4,7 @@ package builtin
 
 import (
 	"net"
+	"os"
 	"syscall"
 	"testing"
 	"time"
@@ -22,13 +23,19 @@ func TestSpecialFiles(t *testing.T) {
 	start := time.Now()
 	for path, want := range map[string]string{
 		"pipe": "named pipe", "sock": "socket",
-		"/dev/zero": "of the kernel or of devices", "/proc/self/environ": "of the kernel or of devices", "/sys": "of the kernel or of devices",
+		"/dev/zero": "of the kernel or of devices", "/proc/1": "of the kernel or of devices", "/sys": "of the kernel or of devices",
 	} {
 		assert.Contains(t, b.fails("read", in{"filePath": path}), want)
 		assert.Contains(t, b.fails("write", in{"filePath": path, "content": "x"}), want)
 		assert.Contains(t, b.fails("edit", in{"filePath": path, "oldString": "x", "newString": "y"}), want)
 		assert.Contains(t, b.fails("grep", in{"pattern": "x", "path": path}), want)
 		assert.Empty(t, b.asks())
+	}
+	if _, err := os.Stat("/proc/version"); err == nil {
+		assert.Contains(t, b.ok("read", in{"filePath": "/proc/version"}), "Linux")
+		require.Equal(t, []string{"external_directory /proc/version", "read /proc/version"}, b.asks())
+		assert.True(t, b.asked[0].Protected, "a rule for everything does not cover what the kernel makes up")
+		assert.Contains(t, b.fails("write", in{"filePath": "/proc/version", "content": "x"}), "file of the kernel")
 	}
 	require.NoError(t, syscall.Mkfifo(b.path(".gitignore"), 0o666))
 	assert.Contains(t, b.ok("grep", in{"pattern": "needle"}), "1 match in 1 file")

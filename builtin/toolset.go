@@ -8,6 +8,7 @@ import (
 
 	"github.com/agenttool/tool"
 	"github.com/agenttool/tool/internal/search"
+	"github.com/agenttool/tool/internal/textfile"
 )
 
 // ErrClosed is returned by calls of a [Toolset] that was closed, and is the cause
@@ -18,13 +19,16 @@ var ErrClosed = errors.New("the toolset is closed")
 // concurrent use. Two toolsets never see each other's reads or commands, also
 // when they share a directory.
 type Toolset struct {
-	cfg    Config
-	limits Limits
-	fsys   *fsys
-	seen   tracker
-	locks  locker
-	shell  string   // absolute path; "" if there is none
-	env    []string // of commands
+	cfg     Config
+	limits  Limits
+	fsys    *fsys
+	memory  memory
+	history history
+	locks   textfile.Locks
+	reader  textfile.Reader
+	writer  textfile.Writer
+	shell   string   // absolute path; "" if there is none
+	env     []string // of commands
 
 	ops []operation // in the order in which Tools returns them
 	set *tool.Set   // of the same, for names as a model writes them
@@ -62,8 +66,13 @@ func New(cfg Config) (*Toolset, error) {
 	if ts.fsys, err = openFS(cfg.Root, spill, cfg.Secrets, cfg.Protected); err != nil {
 		return nil, err
 	}
+	ts.memory.tracker = textfile.NewTracker(nil)
+	// Paths carry the grant that they were resolved under, so that both also
+	// reach what is outside of the root but was granted to a call.
+	ts.reader.Root, ts.writer.Root = ts.fsys.root, ts.fsys.root
+	ts.reader.Limit, ts.reader.LineRunes, ts.reader.MaxBytes = ts.limits.ReadLines, ts.limits.LineRunes, ts.limits.ReadBytes
 	ts.ctx, ts.cancel = context.WithCancelCause(context.Background())
-	for _, define := range []func(*Toolset) (operation, error){defineRead, defineWrite, defineEdit, defineGlob, defineGrep, defineBash} {
+	for _, define := range []func(*Toolset) (operation, error){defineRead, defineLs, defineWrite, defineEdit, defineGlob, defineGrep, defineBash} {
 		op, err := define(ts)
 		if err == nil && op.tool != nil {
 			ts.ops = append(ts.ops, op)

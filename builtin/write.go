@@ -1,15 +1,15 @@
 package builtin
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
 	_ "embed" // descriptions
+	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"github.com/agenttool/tool"
+	"github.com/agenttool/tool/internal/match"
+	"github.com/agenttool/tool/internal/textfile"
 )
 
 //go:embed write.md
@@ -18,190 +18,204 @@ var writeDescription string
 type writeInput struct {
 	FilePath string `json:"filePath" jsonschema:"file to write, relative to the project or absolute" alias:"file_path,path,file,filename,filepath"`
 	Content  string `json:"content" jsonschema:"the whole new content" alias:"contents,text,file_text,fileText"`
+	Encoding string `json:"encoding,omitempty" jsonschema:"utf-8 converts a file that is stored otherwise" enum:"utf-8"`
 }
 
 func defineWrite(ts *Toolset) (operation, error) {
-	return define(ts, tool.Def{
+	return defineChange(ts, tool.Def{
 		Name: "write", Title: "Write", Description: strings.TrimSpace(writeDescription),
 		Hints:   tool.Hints{Destructive: true, Idempotent: true},
 		Aliases: []string{"write_file", "create_file", "create", "save_file"},
 	}, ts.planWrite)
 }
 
-func (ts *Toolset) planWrite(ctx context.Context, call *tool.Call, in writeInput) (*plan, error) {
+func (ts *Toolset) planWrite(ctx context.Context, a *attempt, in writeInput) (*plan, error) {
 	l, err := ts.fsys.resolve(in.FilePath)
 	if err != nil {
 		return nil, err
 	}
-	c, err := ts.planContent(ctx, call, l, in.Content)
-	return ts.planChange(l, "Overwrite ", c, err)
+	p := &plan{}
+	c, err := ts.planContent(ctx, a, p, l, in)
+	var same *unchangedError
+	if errors.As(err, &same) && ts.open(l) {
+		p.release()
+		return &plan{apply: func(context.Context, *tool.Call) (*outcome, error) { return &outcome{result: same.result()}, nil }}, nil
+	}
+	return ts.planChanges(ctx, a, p, []location{l}, contentChanges(c), err)
 }
 
-// change is new content for one file.
-type change struct {
-	l      location
-	before []byte
-	after  []byte
-	info   fs.FileInfo // of the file as it was read; nil for a new one
-	diff   difference
-	whole  bool   // the session knows all of after
-	note   string // for the result, if the file was not what the session had read
-	report func(*change) string
+// contentChanges is the change of a file that is written whole.
+func contentChanges(c *change) *changes {
+	if c == nil {
+		return nil
+	}
+	cs := &changes{list: []*change{c}, report: reportWrite, title: "Overwrite " + oneLine(c.l.display)}
+	if c.op == textfile.Create {
+		cs.title = "Create new file " + oneLine(c.l.display)
+	}
+	return cs
 }
 
-// planContent is the plan of replacing a file's content altogether.
-func (ts *Toolset) planContent(ctx context.Context, call *tool.Call, l location, content string) (*change, error) {
-	c := &change{l: l, after: []byte(content), whole: true, report: reportWrite}
-	if int64(len(content)) > ts.limits.FileBytes {
-		return c, fmt.Errorf("the content has %d bytes, more than the %d that write takes; write it in parts with bash", len(content), ts.limits.FileBytes)
-	}
-	if !l.exists() {
-		return c, nil
-	}
-	if err := ts.readBefore(ctx, c); err != nil {
-		return c, err
-	}
-	if err := ts.checkKnown(call, c); err != nil {
-		return c, err
-	}
-	c.after = keepForm(c.before, content)
-	if bytes.Equal(c.before, c.after) {
-		return c, fmt.Errorf("%s already has exactly this content; nothing was changed", l.given)
-	}
-	return c, nil
+// unchangedError says that a file has the content already that it was to get.
+type unchangedError struct{ l location }
+
+func (e *unchangedError) Error() string {
+	return fmt.Sprintf("%s already has exactly this content; nothing was written", oneLine(e.l.given))
 }
 
-// readBefore fills in what the file holds now.
-func (ts *Toolset) readBefore(ctx context.Context, c *change) error {
-	if err := checkKind(c.l.given, c.l.info.Mode()); err != nil {
-		return err
+func (e *unchangedError) result() *tool.Result {
+	return &tool.Result{Title: e.l.display, Text: e.Error() + ".", Metadata: map[string]any{
+		"filepath": e.l.abs, "exists": true, "diff": "", "unchanged": true, "diagnostics": map[string]any{},
+	}}
+}
+
+// planContent is the change of a file's content altogether.
+func (ts *Toolset) planContent(ctx context.Context, a *attempt, p *plan, l location, in writeInput) (*change, error) {
+	if len(in.Content) > ts.limits.WriteBytes {
+		return nil, fmt.Errorf("the content has %d bytes, more than the %d that write takes; write the file in parts with bash", len(in.Content), ts.limits.WriteBytes)
 	}
-	if c.l.isDir() {
-		return fmt.Errorf("%s is a directory; name a file in it", c.l.given)
+	c, err := ts.openFile(p, l)
+	if err != nil {
+		return nil, err
 	}
-	var err error
-	c.before, c.info, err = ts.fsys.readFile(ctx, c.l, ts.limits.FileBytes)
-	return err
+	if c.op == textfile.Create {
+		settings := textfile.Settings{}
+		if !ts.cfg.IgnoreSettings {
+			settings = textfile.ReadSettings(ts.fsys.root, c.at)
+		}
+		if in.Encoding != "" {
+			settings.Charset = in.Encoding
+		}
+		after, err := textfile.EncodeNew(in.Content, settings)
+		if err != nil {
+			return nil, c.encodeError(err)
+		}
+		c.script = ts.cfg.ExecutableScripts && strings.HasPrefix(in.Content, "#!")
+		return c, c.become(after)
+	}
+	if err := ts.readFile(ctx, a.call.SessionID, c); err != nil {
+		return nil, err
+	}
+	after, err := c.replace(in)
+	if err == nil && string(after) == string(c.raw) {
+		return nil, &unchangedError{l}
+	}
+	if known := ts.checkKnown(c); known != nil {
+		return nil, known
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := ts.checkShrink(c, in.Content); err != nil {
+		return nil, err
+	}
+	return c, c.become(after)
+}
+
+// replace returns the bytes of the file with the content put in its place, in the
+// form that the file has.
+func (c *change) replace(in writeInput) ([]byte, error) {
+	f := c.old
+	if f == nil {
+		if len(c.raw) > 0 {
+			return nil, fmt.Errorf("%s is a binary file; delete it first if it is to become a text", oneLine(c.l.given))
+		}
+		return textfile.EncodeNew(in.Content, textfile.Settings{})
+	}
+	if in.Encoding != "" && !f.Encoding.Plain() {
+		var err error
+		if f, err = f.AsUTF8(); err != nil {
+			return nil, fmt.Errorf("%s: %w", oneLine(c.l.given), err)
+		}
+	}
+	after, err := f.Replace(in.Content)
+	if err != nil {
+		return nil, c.encodeError(err)
+	}
+	return after, nil
 }
 
 // checkKnown refuses to replace what the session has not seen.
-func (ts *Toolset) checkKnown(call *tool.Call, c *change) error {
-	if len(c.before) == 0 {
+func (ts *Toolset) checkKnown(c *change) error {
+	if len(c.raw) == 0 {
 		return nil
 	}
-	s, ok := ts.seen.get(call.SessionID, c.l.abs)
-	n := countLines(c.before)
+	name := oneLine(c.l.given)
+	k := c.known
 	switch {
-	case !ok:
-		return fmt.Errorf("%s already exists (%s) and was not read in this session; nothing was written. Read it first, or change parts of it with edit", c.l.given, plural(n, "line"))
-	case !s.is(c.before, c.info):
-		return fmt.Errorf("%s changed since it was read; nothing was written. Read it again, or change parts of it with edit", c.l.given)
-	case !s.whole():
-		return fmt.Errorf("%s has %s, of which only %s were read; nothing was written. Read the rest, or change parts of it with edit", c.l.given, plural(n, "line"), spansText(s.shown))
+	case !k.shown:
+		return ts.refuseUnread(c)
+	case !k.Fresh:
+		return fmt.Errorf("%s was not written, because it changed since it was read. %s\nRead it again, or change parts of it with edit", name, c.foreign())
+	case c.old != nil && !k.Record.SawAll():
+		n := c.old.Lines()
+		return fmt.Errorf("%s was not written: of its %s, lines %s were never shown to you. Read them first, or change parts of it with edit",
+			name, plural(n, "line"), rangesText(k.Record.Unseen(1, n)))
 	}
 	return nil
 }
 
-func spansText(spans []span) string {
-	if len(spans) == 0 {
-		return "none"
+const firstLines = 20 // of a file that was not read, in the refusal to overwrite it
+
+// refuseUnread refuses to overwrite a file that the session does not know, and
+// shows how it begins to who may read it.
+func (ts *Toolset) refuseUnread(c *change) error {
+	name := oneLine(c.l.given)
+	if c.old == nil {
+		return fmt.Errorf("%s already exists (a binary file of %d bytes); nothing was written. Choose another name, or delete it first", name, len(c.raw))
 	}
-	var parts []string
-	for _, s := range spans {
-		parts = append(parts, fmt.Sprintf("%d-%d", s.from, s.to))
+	n := c.old.Lines()
+	plain := fmt.Errorf("%s already exists (%s, %d bytes) and was not read in this session; nothing was written. Read it first, or change parts of it with edit", name, plural(n, "line"), len(c.raw))
+	var b strings.Builder
+	for i, l := range splitLines(c.old.Text) {
+		if i == firstLines {
+			break
+		}
+		fmt.Fprintf(&b, "\n%d\t%s", i+1, visible(cutLine(strings.TrimSuffix(l, "\n"), 200)))
 	}
-	return strings.Join(parts, ", ")
+	more := ""
+	if n > firstLines {
+		more = "\n…"
+	}
+	return &shownError{err: fmt.Errorf("%w. It begins:%s%s", plain, b.String(), more), plain: plain, l: c.l}
 }
 
-// keepForm gives content the line endings and the byte order mark of the file
-// that it replaces, unless it brings CR LF itself.
-func keepForm(before []byte, content string) []byte {
-	if mostlyCRLF(before) && !strings.Contains(content, "\r\n") {
-		content = strings.ReplaceAll(content, "\n", "\r\n")
+// checkShrink refuses content that leaves out most of a file and says so in a
+// line that stands for it. Shrinking alone is noted.
+func (ts *Toolset) checkShrink(c *change, content string) error {
+	const large = 50
+	before, after := countLines(c.old.Text), countLines(content)
+	if before <= large || after*2 >= before {
+		return nil
 	}
-	if bytes.HasPrefix(before, bom) && !strings.HasPrefix(content, string(bom)) {
-		content = string(bom) + content
+	if !ts.cfg.AllowPlaceholders {
+		if _, err := match.Find(c.old.Text, match.Edit{Old: c.old.Text, New: content}); errors.Is(err, match.ErrPlaceholder) {
+			return fmt.Errorf("%s was not written: it has %d lines, and the new content has %d, one of which stands for code that was left out. Give the whole content, or change parts of it with edit", oneLine(c.l.given), before, after)
+		}
 	}
-	return []byte(content)
+	c.notes = append(c.notes, fmt.Sprintf("the file had %d lines and has %d now; if that was not meant, take it back with edit and undo", before, after))
+	return nil
 }
 
-// planChange makes a plan of a change, or of its failure if err is not nil. verb
-// is for the prompt, if there is a file already.
-func (ts *Toolset) planChange(l location, verb string, c *change, err error) (*plan, error) {
-	if err != nil && l.inside && ts.open(l) {
-		return nil, err
+func reportWrite(cs *changes) string {
+	c := cs.list[0]
+	name := oneLine(c.l.display)
+	var b strings.Builder
+	if c.op == textfile.Create {
+		fmt.Fprintf(&b, "Created %s (%s).", name, plural(countLines(c.newText), "line"))
+	} else {
+		fmt.Fprintf(&b, "Overwrote %s (+%d -%d lines, now %d).", name, c.diff.Additions, c.diff.Deletions, countLines(c.newText))
 	}
-	p := &plan{asks: ts.askOutside(l), locks: []string{l.abs}, fail: err}
-	if !l.exists() {
-		verb = "Create new file "
-	}
-	req := pathRequest("edit", verb+l.display, l.display, l.secret || l.protected)
-	a := ask{req: req}
-	if err == nil {
-		c.diff = diff(l.display, clean(c.before), clean(c.after))
-		req.Metadata["diff"] = c.diff.unified
-		a.effect = c.effect()
-	}
-	p.asks = append(p.asks, a)
-	p.apply = func(ctx context.Context, call *tool.Call) (*outcome, error) { return ts.applyChange(call, c) }
-	return p, nil
+	c.writeNotes(&b)
+	return b.String()
 }
 
-// effect is what an approval of c depends on: the lines removed and added, and
-// the bytes if the lines do not show all of the difference.
-func (c *change) effect() string {
-	if c.diff.unified == "" || !bytes.Equal([]byte(clean(c.after)), c.after) {
-		return digest(sha256.Sum256(c.before)).String() + digest(sha256.Sum256(c.after)).String()
+// writeNotes adds what else there is to say about a change.
+func (c *change) writeNotes(b *strings.Builder) {
+	for _, n := range c.notes {
+		b.WriteString("\nNote: " + n + ".")
 	}
-	return c.diff.touched
-}
-
-func clean(b []byte) string { return strings.ToValidUTF8(string(b), "\uFFFD") }
-
-// applyChange writes the file. It runs under the file's lock, and c was planned
-// under it too.
-func (ts *Toolset) applyChange(call *tool.Call, c *change) (*outcome, error) {
-	if err := ts.fsys.write(c.l, c.after); err != nil {
-		return nil, err
+	if len(c.syntax) > 0 {
+		fmt.Fprintf(b, "\nSyntax errors that were not there before:\n%s", visible(strings.Join(c.syntax, "\n")))
 	}
-	var info fs.FileInfo
-	if now, err := ts.fsys.resolve(c.l.abs); err == nil {
-		info = now.info
-	}
-	ts.seen.wrote(call.SessionID, c.l.abs, c.after, info, c.whole)
-	fc := FileChange{Path: c.l.abs, After: digest(sha256.Sum256(c.after)).String()}
-	if c.info != nil {
-		fc.Before = digest(sha256.Sum256(c.before)).String()
-	}
-	return &outcome{
-		result: &tool.Result{
-			Title: c.l.display, Text: c.report(c),
-			Metadata: map[string]any{
-				"filepath": c.l.abs, "exists": c.info != nil,
-				"diff": c.diff.unified, "filediff": c.fileDiff(), "diagnostics": map[string]any{},
-			},
-		},
-		changes: []FileChange{fc},
-	}, nil
-}
-
-// maxShown bounds the texts in the metadata; beyond it only the diff is given.
-const maxShown = 1 << 20
-
-func (c *change) fileDiff() map[string]any {
-	d := map[string]any{
-		"file": c.l.abs, "before": "", "after": "",
-		"additions": c.diff.additions, "deletions": c.diff.deletions,
-	}
-	if len(c.before)+len(c.after) <= maxShown {
-		d["before"], d["after"] = clean(c.before), clean(c.after)
-	}
-	return d
-}
-
-func reportWrite(c *change) string {
-	if c.info == nil {
-		return fmt.Sprintf("Created %s (%s).", c.l.display, plural(countLines(c.after), "line"))
-	}
-	return fmt.Sprintf("Overwrote %s (+%d -%d lines, now %d).", c.l.display, c.diff.additions, c.diff.deletions, countLines(c.after))
 }

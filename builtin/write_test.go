@@ -26,20 +26,30 @@ func TestWrite(t *testing.T) {
 	assert.Equal(t, "one\ntwo\n", b.file("new/dir/b.txt"))
 	assert.Equal(t, []string{"edit new/dir/b.txt"}, b.asks())
 	assert.Equal(t, "Create new file new/dir/b.txt", b.asked[0].Title)
-	assert.Equal(t, "--- a/new/dir/b.txt\n+++ b/new/dir/b.txt\n@@ -0,0 +1,2 @@\n+one\n+two\n", b.asked[0].Metadata["diff"])
+	assert.Equal(t, "--- /dev/null\n+++ b/new/dir/b.txt\n@@ -0,0 +1,2 @@\n+one\n+two\n", b.asked[0].Metadata["diff"])
 	assert.Equal(t, false, res.Metadata["exists"])
 
 	msg := b.fails("write", in{"filePath": "a.txt", "content": "new\n"})
-	assert.Contains(t, msg, "was not read in this session")
-	assert.Empty(t, b.asks())
+	assert.Contains(t, msg, "a.txt already exists (1 line, 4 bytes) and was not read in this session")
+	assert.Contains(t, msg, "It begins:\n1\told")
+	assert.Equal(t, []string{"read a.txt"}, b.asks(), "its beginning is shown to who may read it")
+	b.approver = tooltest.DenyAll{}
+	assert.NotContains(t, b.fails("write", in{"filePath": "a.txt", "content": "new\n"}), "begins")
+	b.approver = nil
 	b.ok("read", in{"filePath": "./a.txt"})
 	assert.Equal(t, "Overwrote a.txt (+1 -1 lines, now 1).", b.ok("write", in{"filePath": "a.txt", "content": "new\n"}))
 	assert.Equal(t, "Overwrite a.txt", b.asked[0].Title)
 	assert.Contains(t, b.ok("write", in{"filePath": "a.txt", "content": "newer\n"}), "Overwrote", "own writes are known")
-	assert.Contains(t, b.fails("write", in{"filePath": "a.txt", "content": "newer\n"}), "already has exactly this content")
+	before, err := os.Stat(b.path("a.txt"))
+	require.NoError(t, err)
+	assert.Contains(t, b.ok("write", in{"filePath": "a.txt", "content": "newer\n"}), "already has exactly this content; nothing was written")
+	assert.Empty(t, b.asks())
+	after, err := os.Stat(b.path("a.txt"))
+	require.NoError(t, err)
+	assert.Equal(t, before.ModTime(), after.ModTime())
 
 	b.put("a.txt", "foreign\n")
-	assert.Contains(t, b.fails("write", in{"filePath": "a.txt", "content": "mine\n"}), "changed since it was read")
+	assert.Contains(t, b.fails("write", in{"filePath": "a.txt", "content": "mine\n"}), "changed since it was read. The file changed since you read it:\n@@ -1 +1 @@\n-newer\n+foreign\n")
 	assert.Equal(t, "foreign\n", b.file("a.txt"))
 	b.ok("read", in{"filePath": "a.txt"})
 	require.NoError(t, os.Chtimes(b.path("a.txt"), time.Now(), time.Now().Add(time.Hour)))
@@ -50,9 +60,9 @@ func TestWritePartlyRead(t *testing.T) {
 	b := newBench(t, "", Config{})
 	b.put("a.txt", numbered(10))
 	b.ok("read", in{"filePath": "a.txt", "limit": 4})
-	assert.Contains(t, b.fails("write", in{"filePath": "a.txt", "content": "x"}), "of which only 1-4 were read")
+	assert.Contains(t, b.fails("write", in{"filePath": "a.txt", "content": "x"}), "of its 10 lines, lines 5-10 were never shown to you")
 	b.ok("read", in{"filePath": "a.txt", "offset": 8})
-	assert.Contains(t, b.fails("write", in{"filePath": "a.txt", "content": "x"}), "of which only 1-4, 8-10 were read")
+	assert.Contains(t, b.fails("write", in{"filePath": "a.txt", "content": "x"}), "lines 5-7 were never shown to you")
 	b.ok("read", in{"filePath": "a.txt", "offset": 5, "limit": 3})
 	b.ok("write", in{"filePath": "a.txt", "content": "x"})
 }
@@ -212,19 +222,7 @@ func TestParallelEdits(t *testing.T) {
 	wg.Wait()
 	lines := strings.Split(b.file("a.txt"), "\n")
 	assert.Len(t, lines, n+2)
-	assert.Empty(t, b.ts.locks.held, "no lock is left behind")
-}
-
-func TestLockEndsWithContext(t *testing.T) {
-	var l locker
-	unlock, err := l.lock(t.Context(), []string{"b", "a", "a"})
-	require.NoError(t, err)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
-	defer cancel()
-	_, err = l.lock(ctx, []string{"c", "a"})
-	require.ErrorIs(t, err, context.DeadlineExceeded)
-	unlock()
-	assert.Empty(t, l.held)
+	assert.Zero(t, b.ts.locks.Len(), "no lock is left behind")
 }
 
 func TestProtectedPaths(t *testing.T) {
@@ -262,15 +260,15 @@ func TestOnFileChange(t *testing.T) {
 	assert.Equal(t, "", got[0].Before)
 	assert.Equal(t, got[0].After, got[1].Before)
 	assert.Equal(t, FileChange{
-		Path: b.path("a.txt"), Before: got[0].After, After: got[1].After, SessionID: "session_1", Tool: "edit", CallID: "call_1",
+		Operation: "update", Path: b.path("a.txt"), Before: got[0].After, After: got[1].After, SessionID: "session_1", Tool: "edit", CallID: "call_1",
 	}, got[1])
 }
 
 func TestWriteRefuses(t *testing.T) {
-	b := newBench(t, "-- dir/x --\n", Config{Limits: Limits{FileBytes: 10}})
+	b := newBench(t, "-- dir/x --\n", Config{Limits: Limits{FileBytes: 10, WriteBytes: 10}})
 	assert.Contains(t, b.fails("write", in{"filePath": "dir", "content": "x"}), "is a directory")
 	assert.Contains(t, b.fails("write", in{"filePath": "dir/x/y", "content": "x"}), "is a file, not a directory")
 	assert.Contains(t, b.fails("write", in{"filePath": "big", "content": "01234567890"}), "more than the 10")
 	b.put("big", "01234567890")
-	assert.Contains(t, b.fails("edit", in{"filePath": "big", "oldString": "0", "newString": "1"}), "more than the 10")
+	assert.Contains(t, b.fails("edit", in{"filePath": "big", "oldString": "0", "newString": "1"}), "more than the limit of 10")
 }

@@ -366,7 +366,7 @@ func TestSpill(t *testing.T) {
 	assert.GreaterOrEqual(t, updates, float64(1))
 	p, _ := json.Marshal(path)
 	lines = drive(t, []string{"-root", dir, "-spill", spill}, `{"id":"2","tool":"read","input":{"filePath":`+string(p)+`,"offset":29999}}`)
-	assert.Equal(t, "29999\t29999\n30000\t30000", lines[0].Text)
+	assert.Equal(t, "29999\t29999\n30000\t30000\n(end of file, 30000 lines)", lines[0].Text)
 	assert.Empty(t, lines[0].Asks)
 }
 

@@ -1,0 +1,105 @@
+package builtin
+
+import (
+	"sync"
+
+	"github.com/agenttool/tool/internal/textfile"
+)
+
+// memory is what the sessions of a toolset know of files. Its tracker is the
+// record; beside it are kept the files that a session changed without having
+// been shown them.
+type memory struct {
+	tracker *textfile.Tracker
+
+	mu    sync.Mutex
+	blind map[[2]string]bool // session and key of files that were only ever written
+}
+
+// check compares a file with what the session knows of it.
+func (m *memory) check(session string, l location, now textfile.State) knowledge {
+	k := knowledge{Freshness: m.tracker.Check(session, l.Path, now)}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	k.shown = k.Known && !m.blind[[2]string{session, l.Key()}]
+	return k
+}
+
+// knowledge is what a session knows of a file.
+type knowledge struct {
+	textfile.Freshness
+	shown bool // some of it was shown to the session, or all of it is its own
+}
+
+// saw records that the session was shown part of a file.
+func (m *memory) saw(session string, l location, o textfile.Observation) {
+	m.tracker.Saw(session, l.Path, o)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.blind, [2]string{session, l.Key()})
+}
+
+// wrote records that the session changed a file: all of it if before is nil.
+func (m *memory) wrote(session string, l location, o textfile.Observation, before *textfile.File, spans []textfile.Span) {
+	_, known := m.tracker.Get(session, l.Path)
+	m.tracker.Wrote(session, l.Path, o, before, spans)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	key := [2]string{session, l.Key()}
+	switch {
+	case before == nil:
+		delete(m.blind, key)
+	case !known:
+		if m.blind == nil {
+			m.blind = make(map[[2]string]bool)
+		}
+		m.blind[key] = true
+	}
+}
+
+// moved gives what the session knows of a file to its new name.
+func (m *memory) moved(session string, from, to location, st textfile.State) {
+	m.tracker.Moved(session, from.Path, to.Path, st)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if key := [2]string{session, from.Key()}; m.blind[key] {
+		delete(m.blind, key)
+		m.blind[[2]string{session, to.Key()}] = true
+	}
+}
+
+// forget drops what is known of a session.
+func (m *memory) forget(session string) {
+	m.tracker.Forget(session)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for k := range m.blind {
+		if k[0] == session {
+			delete(m.blind, k)
+		}
+	}
+}
+
+// Snapshot returns what the session knows of files, as JSON, for
+// [Toolset.Restore]: which were read, which of their lines, and a hash of their
+// content, but not the content itself. The host keeps it where it keeps the session.
+func (ts *Toolset) Snapshot(sessionID string) ([]byte, error) {
+	return ts.memory.tracker.Snapshot(sessionID)
+}
+
+// Restore puts what [Toolset.Snapshot] returned in the place of what the session
+// knows, so that a resumed session need not read its files again. Files that
+// changed meanwhile are found to have changed. On an error nothing is altered.
+func (ts *Toolset) Restore(sessionID string, data []byte) error {
+	return ts.memory.tracker.Restore(sessionID, data)
+}
+
+// Fork gives a session that begins a copy of what its parent knows, as for a subagent.
+func (ts *Toolset) Fork(parentID, childID string) { ts.memory.tracker.Fork(parentID, childID) }
+
+// Forget drops everything that is kept for a session: what it read, and what its
+// edits could be taken back to.
+func (ts *Toolset) Forget(sessionID string) {
+	ts.memory.forget(sessionID)
+	ts.history.forget(sessionID)
+}
