@@ -32,8 +32,10 @@ type Config struct {
 	Spill truncate.Spill
 
 	// Secrets are further names of secret files, beside the .env family and
-	// private SSH keys. A pattern without a slash is for base names, one with a
-	// slash for the path relative to Root; * and ** as in glob, case is ignored.
+	// private SSH keys. A pattern without a slash is for base names and for
+	// directories of the project, one with a slash for the path relative to Root;
+	// * stays within a name, "dir/**" is everything below, case is ignored, and a
+	// leading "!" takes names out again.
 	Secrets []string
 
 	// Protected are further files and directories, in the same form, whose change

@@ -124,15 +124,6 @@ func (f *fsys) resolveFrom(dir, name string) (location, error) {
 	return f.located(p)
 }
 
-// resolveLink is resolve for a name whose last link, if it is one, is meant itself.
-func (f *fsys) resolveLink(name string) (location, error) {
-	p, err := f.root.ResolveLink(name)
-	if err != nil {
-		return location{}, err
-	}
-	return f.located(p)
-}
-
 func (f *fsys) located(p *fsroot.Path) (location, error) {
 	l := location{
 		Path: p, given: p.Given, abs: p.Resolved, display: p.Display, info: p.Info,
@@ -309,6 +300,18 @@ func (n nameRules) secret(name string) bool {
 	}
 	p, err := n.root.Resolve(name)
 	return err == nil && p.Secret
+}
+
+// protected reports whether changing a file of this name could make other
+// programs run something. The host's own names only the root knows.
+func (n nameRules) protected(name string) bool { return fsroot.IsProtectedPath(name) }
+
+// display is how an absolute path is shown.
+func (ts *Toolset) display(abs string) string {
+	if within(ts.fsys.dir, abs) {
+		return ts.fsys.rel(abs)
+	}
+	return filepath.ToSlash(abs)
 }
 
 // rel returns a path inside the root as it is shown.

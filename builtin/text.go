@@ -33,16 +33,6 @@ func visible(s string) string {
 // oneLine is visible for what must stay on one line.
 func oneLine(s string) string { return strings.ReplaceAll(visible(s), "\n", `\n`) }
 
-// hides reports whether a character of a command would not be seen, or would
-// change how the rest is seen.
-func hides(r rune) bool {
-	if r == '\t' || r == '\n' {
-		return false
-	}
-	_, n := textfile.Visible(string(r))
-	return n > 0
-}
-
 // cutLine shortens a line to limit runes and says how many are missing.
 func cutLine(s string, limit int) string {
 	n := 0
