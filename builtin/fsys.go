@@ -8,7 +8,6 @@ import (
 	"path"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/agenttool/tool/internal/fsroot"
@@ -191,16 +190,6 @@ func (f *fsys) anchor(l location) (root *os.Root, rel string, done func(), err e
 	return root, rel, func() { _ = root.Close() }, nil
 }
 
-// open opens a file or directory for reading.
-func (f *fsys) open(l location) (*os.File, fs.FileInfo, error) {
-	p, done, err := f.reach(l)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer done()
-	return f.root.Open(p)
-}
-
 // tree opens the directory l for a walk.
 func (f *fsys) tree(l location) (*tree, error) {
 	if !l.isDir() {
@@ -255,21 +244,6 @@ func (t *tree) lstat(name string) (fs.FileInfo, error) {
 
 func (t *tree) readlink(name string) (string, error) {
 	return t.root.Readlink(filepath.FromSlash(name))
-}
-
-// entries returns what is in the directory name, sorted.
-func (t *tree) entries(name string) ([]fs.DirEntry, error) {
-	d, info, err := t.open(name)
-	if err != nil {
-		return nil, plainError(err)
-	}
-	defer d.Close()
-	if !info.IsDir() {
-		return nil, fmt.Errorf("%s is not a directory", name)
-	}
-	list, err := d.ReadDir(-1)
-	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
-	return list, err
 }
 
 // tempSuffix ends the names of files that are being written; searches skip them.

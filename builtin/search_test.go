@@ -229,7 +229,7 @@ func TestGrepLines(t *testing.T) {
 	assert.Contains(t, b.ok("grep", in{"pattern": "hit", "path": "many", "offset": 300}), "offset 300 is beyond the last")
 	assert.Contains(t, b.ok("grep", in{"pattern": "plain("}), "searched as plain text")
 	b.put("odd", "a\x1b[2J \xff hit2\n")
-	assert.Contains(t, b.ok("grep", in{"pattern": "hit2"}), `1: a\x1b[2J \xff hit2`)
+	assert.Contains(t, b.ok("grep", in{"pattern": "hit2"}), `1: a\x1b[2J `+"\uFFFD hit2")
 
 	for _, c := range []struct{ pattern, want string }{
 		{"", "empty"},

@@ -11,15 +11,6 @@ import (
 	"github.com/agenttool/tool/internal/textfile"
 )
 
-// sniffLen is how much of a file decides whether it is text.
-const sniffLen = 8 << 10
-
-// isBinary reports whether a file that begins with head is not text.
-func isBinary(head []byte) bool {
-	_, err := textfile.Decode(head, nil)
-	return err != nil
-}
-
 var bom = []byte("\xEF\xBB\xBF")
 
 // visible makes a text safe to show: valid UTF-8, with control characters and
