@@ -131,6 +131,7 @@ func TestSource(t *testing.T) {
 				return nil, err
 			}
 			call.Update(tool.Update{Title: "reading", Text: "1"})
+			time.Sleep(time.Millisecond)
 			sub, err := call.Invoke(ctx, "upper", json.RawMessage(`{"s":"x"}`))
 			if err != nil {
 				return nil, err
