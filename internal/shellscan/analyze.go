@@ -78,6 +78,10 @@ const (
 	maxSteps    = 40_000    // statements visited, loops and calls counted each time
 	maxLevels   = 3_000     // nesting of statements
 	maxLookups  = 4_000
+	maxRisks    = 32      // of one command
+	maxWrappers = 16      // around one command
+	maxVars     = 256     // variables that are followed
+	maxValue    = 4 << 10 // characters of a value
 )
 
 // Analyze finds out what text would do. It has no side effects but calls of o.Lookup, never fails and never panics.
@@ -102,7 +106,7 @@ func (s *Script) analyze() {
 		s.opaque(KindSyntax, "the shell is neither bash nor a plain sh")
 		return
 	}
-	v := &visitor{s: s, tables: tablesFor(o.Programs, o.ReadOnly), span: [2]int{0, len(text)}, seen: map[string]bool{}}
+	v := &visitor{s: s, tables: tablesFor(o.Programs, o.ReadOnly), span: [2]int{0, len(text)}, seen: map[string]int{}}
 	v.fs = newResolver(&s.opts)
 	v.dialect = o.Dialect
 	v.root(text)

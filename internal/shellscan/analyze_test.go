@@ -6,6 +6,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"io/fs"
 	"os"
 	"os/exec"
 	"reflect"
@@ -155,7 +156,7 @@ func TestNodeFields(t *testing.T) {
 
 // A node that the visitor has never heard of makes the text opaque.
 func TestUnknownNodes(t *testing.T) {
-	v := &visitor{s: &Script{}, tables: tablesFor("", ""), seen: map[string]bool{}}
+	v := &visitor{s: &Script{}, tables: tablesFor("", ""), seen: map[string]int{}}
 	v.fs = newResolver(&v.s.opts)
 	v.test(nil, &state{})
 	v.parts(nil, []syntax.WordPart{&syntax.BraceExp{}}, &state{}, argWord, false)
@@ -424,6 +425,16 @@ func TestDetails(t *testing.T) {
 	require.Equal(t, 4, s.Files[1].Command)
 	require.Empty(t, s.Opaque)
 
+	s = Analyze("cp a.txt /tmp/x; echo > $y; rm -r sub > out.txt", testOptions())
+	require.Equal(t, []string{"/tmp"}, s.ExternalDirs())
+	require.Equal(t, []string{"/tmp/x", "…", "/proj/out.txt", "/proj/sub"}, s.Writes())
+
+	linked := testOptions()
+	linked.Dir, linked.Roots = "/lnk", []string{"/lnk"}
+	linked.Lookup = withLinks{testFiles, map[string]string{"/lnk": "/proj"}}
+	require.Equal(t, Allow, Analyze("cat a.txt /lnk/b.txt /proj/b.txt; cd sub; cat x.txt", linked).Judge(List{{"bash", "*", Allow}}).Action)
+	require.Equal(t, Ask, Analyze("cat ../x", linked).Judge(List{{"bash", "*", Allow}}).Action)
+
 	s = Analyze("cd nosuch; cat x", testOptions())
 	require.ElementsMatch(t, []string{"/proj/nosuch", "/proj"}, s.Commands[1].Dirs)
 	s = Analyze("cd inner && cd .. && cat x", testOptions())
@@ -491,6 +502,77 @@ func TestEachPattern(t *testing.T) {
 		}
 	}
 	require.Equal(t, []string{"/tmp/*: allow", "/etc/*: ask", "x: allow", "git log: allow", "make: ask", "rm x: deny", "ls /tmp /etc: ask"}, got)
+}
+
+// withLinks is a memFS with more links.
+type withLinks struct {
+	memFS
+	more map[string]string
+}
+
+func (w withLinks) Lstat(name string) (fs.FileMode, error) {
+	if w.more[name] != "" {
+		return fs.ModeSymlink, nil
+	}
+	return w.memFS.Lstat(name)
+}
+
+func (w withLinks) Readlink(name string) (string, error) {
+	if to := w.more[name]; to != "" {
+		return to, nil
+	}
+	return w.memFS.Readlink(name)
+}
+
+// Texts that are made to be slow to analyse are given up on in time.
+func TestSlowTexts(t *testing.T) {
+	calls := ""
+	for i := range 40 {
+		calls += fmt.Sprintf("f%d() { f%d; f%d; }; ", i, i+1, i+1)
+	}
+	vars := ""
+	for i := range 2000 {
+		vars += fmt.Sprintf("v%d=%d; ", i, i)
+	}
+	texts := map[string]string{
+		"calls":      calls + "f40() { ls; }; f0",
+		"loops":      strings.Repeat("while true; do ", 60) + "cd x; y=$z" + strings.Repeat("; done", 60),
+		"for":        strings.Repeat("for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16; do ", 12) + "ls $i" + strings.Repeat("; done", 12),
+		"vars":       vars + strings.Repeat("if true; then x=1; fi; ", 1000),
+		"var loops":  vars + strings.Repeat("while true; do x=$y; ", 12) + strings.Repeat("done; ", 12),
+		"cds":        strings.Repeat("cd a; ", 8000),
+		"dirs":       strings.Repeat("if x; then cd a; else cd b; fi; ", 1500),
+		"files":      "cat " + strings.Repeat("a/b/c/d/e/f/g ", 4000),
+		"stars":      "ls " + strings.Repeat("*a", 20000),
+		"braces":     "echo " + strings.Repeat("{", 150) + strings.Repeat("a,b}", 150),
+		"pipes":      strings.Repeat("find . | ", 5000) + "cat",
+		"functions":  strings.Repeat("f() { ls; }; ", 4000),
+		"same call":  "f() { " + strings.Repeat("ls a; ", 3000) + "}; " + strings.Repeat("f; ", 4000),
+		"evals":      strings.Repeat("eval 'eval \"ls; ls\"'; ", 2000),
+		"words":      "x=" + strings.Repeat("a", 60000) + "; ls " + strings.Repeat("$x", 100),
+		"big words":  "x=" + strings.Repeat("a", 30000) + "; " + strings.Repeat("ls $x$x$x$x$x$x;", 1000),
+		"case":       "case x in " + strings.Repeat("a) cd b;; ", 5000) + "esac",
+		"env":        strings.Repeat("A=1 ", 10000) + "ls",
+		"xargs":      "xargs " + strings.Repeat("xargs ", 8000) + "ls",
+		"timeouts":   strings.Repeat("timeout 1 ", 6000) + "ls",
+		"finds":      "find . " + strings.Repeat("-exec ls {} + ", 4000),
+		"sed":        "sed '" + strings.Repeat("s/a/b/;", 8000) + "'",
+		"awk":        "awk '" + strings.Repeat("/[a]/{print}", 5000) + "'",
+		"doubling":   strings.Repeat("x=$x$x; ", 2000) + "ls $x",
+		"doubling 2": "x=aaaaaaaa; " + strings.Repeat("x=$x$x; ", 40) + "ls $x",
+	}
+	rules := List{{"*", "*", Allow}, {"bash", "rm *", Deny}, {"bash", "*a*b*c*", Ask}}
+	for name, text := range texts {
+		t.Logf("%s", name)
+		start := time.Now()
+		s := &Script{Text: text, opts: testOptions()}
+		s.analyze()
+		s.Judge(rules)
+		s.ReadOnly()
+		took := time.Since(start)
+		t.Logf("%-10s %v", name, took)
+		require.Less(t, took, 20*time.Second, name)
+	}
 }
 
 // The analysis may be used by many goroutines at once.

@@ -26,7 +26,7 @@ func evalWord(text string) ([]string, bool) {
 		return nil, false
 	}
 	s := &Script{Text: "printf " + text, opts: Options{Dir: "/w", Home: "/home/u"}}
-	v := &visitor{s: s, tables: tablesFor("", ""), span: [2]int{-1, -1}, text: s.Text, seen: map[string]bool{}}
+	v := &visitor{s: s, tables: tablesFor("", ""), span: [2]int{-1, -1}, text: s.Text, seen: map[string]int{}}
 	v.fs = newResolver(&s.opts)
 	var out []string
 	for _, w := range v.args(c.Args[1:], &state{dirs: []string{"/w"}}) {

@@ -116,7 +116,11 @@ func (v *visitor) builtin(name string, c *Command, inv invocation, st *state) (f
 			v.file(words[1], st, use{mode: Read, command: idx})
 		}
 		v.opaque(name + " runs a file in this shell")
+		dirs := st.dirs
 		st.forget()
+		if len(words) > 1 && words[1].known() {
+			st.dirs = dirs // scripts that set up an environment stay where they are; the text is opaque all the same
+		}
 	case "trap":
 		v.trap(c, words, st)
 	case "alias", "unalias":

@@ -165,6 +165,10 @@ func (v *visitor) emit(c Command, st *state) int {
 	if v.quiet > 0 {
 		return -1
 	}
+	if len(c.Risks) > maxRisks {
+		v.opaque("a command with too many options and variables to judge")
+		c.Risks = c.Risks[:maxRisks]
+	}
 	if st.dirs != nil {
 		c.Dirs = slices.Clone(st.dirs)
 	}
@@ -173,10 +177,10 @@ func (v *visitor) emit(c Command, st *state) int {
 	for _, w := range c.Argv {
 		key += "\x00" + w.Text
 	}
-	if v.seen[key] {
-		return slices.IndexFunc(v.s.Commands, func(o Command) bool { return o.Span == c.Span && o.String() == c.String() })
+	if idx, ok := v.seen[key]; ok {
+		return idx
 	}
-	v.seen[key] = true
+	v.seen[key] = len(v.s.Commands)
 	for _, e := range c.Env {
 		v.noteEnv(e)
 	}
@@ -189,7 +193,10 @@ func (v *visitor) run(inv invocation, st *state) flow {
 	if len(inv.words) == 0 {
 		return always(st)
 	}
-	v.steps++
+	if v.steps++; v.steps > maxSteps || len(v.via) > maxWrappers {
+		v.opaque("the text is too complex")
+		return always(st)
+	}
 	name := &inv.words[0]
 	c := Command{Argv: inv.words, Env: inv.env, Span: inv.span, parent: inv.parent, offset: inv.offset, name: name.Text}
 	v.envRisks(&c, st)

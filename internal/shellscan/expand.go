@@ -143,6 +143,9 @@ func (v *visitor) subst(p *syntax.CmdSubst, st *state, mode wordMode, inQuotes b
 		defer func() { v.bquote-- }()
 	}
 	v.sub(p.Stmts, st)
+	if dir, ok := v.pwd(p, st); ok {
+		return dir
+	}
 	if len(p.Stmts) == 1 && !inQuotes && mode == argWord && !p.Backquotes {
 		if w, ok := v.listing(p.Stmts[0], st); ok {
 			return append(listedAtoms(w), atom{0, splits})
@@ -152,6 +155,18 @@ func (v *visitor) subst(p *syntax.CmdSubst, st *state, mode wordMode, inQuotes b
 		return atoms{{Unknown, unknown}}
 	}
 	return atoms{{UnknownWords, unknowns}}
+}
+
+// pwd returns what $(pwd) is when the directory is known.
+func (v *visitor) pwd(p *syntax.CmdSubst, st *state) (atoms, bool) {
+	if len(p.Stmts) != 1 || len(p.Stmts[0].Redirs) > 0 || st.funcs["pwd"] != nil || st.anyFn || len(st.dirs) != 1 {
+		return nil, false
+	}
+	words, ok := v.constants(p.Stmts[0], st)
+	if !ok || len(words) != 1 || words[0].Text != "pwd" || strings.ContainsAny(st.dirs[0], " \t\n*?[\\") {
+		return nil, false
+	}
+	return atoms(nil).text(quoted, st.dirs[0]), true
 }
 
 // backquoted makes a text opaque whose backquotes may end elsewhere than the parser thinks: for bash they end at the next one
@@ -244,7 +259,7 @@ func (v *visitor) value(name string, st *state) (atoms, bool) {
 		return atoms(nil).text(quoted, o.Self[0]), true
 	case name == "OLDPWD" && st.prev != nil:
 		return one(st.prev)
-	case st.set[name] || special[name] || st.anyFn && st.dirs == nil:
+	case st.set[name] || st.many || special[name] || st.anyFn && st.dirs == nil:
 		return nil, false
 	case name == "HOME" && o.Home != "" && !st.home:
 		return atoms(nil).text(quoted, o.Home), true

@@ -54,7 +54,7 @@ func (q *Question) Judge(r Rules) Decision {
 				a = Allow
 			}
 			d.Each = append(d.Each, a)
-			why := "outside of the project: " + strings.TrimSuffix(p, "/*")
+			why := "outside of the project: " + p
 			if p == unknownPath {
 				why = "it is not known which file or directory is used"
 			}

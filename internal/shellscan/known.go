@@ -21,6 +21,10 @@ func (v *visitor) known(p *program, c Command, inv invocation, st *state) flow {
 			break
 		}
 		k := in.operands[0]
+		if strings.HasPrefix(words[k].Text, "+") && words[k].known() { // cargo +nightly
+			start = k + 1
+			continue
+		}
 		opts = append(opts, in.opts...)
 		v.dynamicOptions(root, p, &c, words, in.dynamic, st)
 		if !words[k].known() {
@@ -105,12 +109,12 @@ func optionName(w *Word) string {
 	return name
 }
 
-var riskKinds = map[byte]Kind{'x': KindExec, 'c': KindCode, 'o': KindWrite, 'D': KindDestructive, 'p': KindExec, 'k': KindExec, 'f': KindExec, 'a': KindExec}
+var riskKinds = map[byte]Kind{'x': KindExec, 'c': KindCode, 'o': KindWrite, 'D': KindDestructive, 'p': KindExec, 'k': KindExec, 'f': KindExec, 'a': KindExec, 'm': KindExec}
 
 var riskTexts = map[byte]string{
 	'x': "runs or loads programs", 'c': "runs code in another language", 'o': "writes files", 'D': "may lose data",
 	'p': "changes where it works or what it loads", 'k': "changes a setting that can run programs", 'f': "passes options to other programs",
-	'a': "sends a file",
+	'a': "sends a file", 'm': "may load a module",
 }
 
 func (v *visitor) optionRisk(p *program, o found, c *Command) {
@@ -120,7 +124,7 @@ func (v *visitor) optionRisk(p *program, o found, c *Command) {
 		if !ok {
 			continue
 		}
-		if k == 'k' && harmlessGitConfig(o.value) || k == 'f' && harmlessLinkFlags(o.value) || k == 'a' && !readsFile(o) {
+		if k == 'k' && harmlessGitConfig(o.value) || k == 'f' && harmlessLinkFlags(o.value) || k == 'a' && !readsFile(o) || k == 'm' && o.value.known() && !strings.Contains(o.value.Text, ":") {
 			continue
 		}
 		c.Risks = append(c.Risks, Reason{Kind: kind, Text: path.Base(c.Argv[0].Text) + " " + o.text + " " + riskTexts[k], word: o.word, size: o.size})
@@ -175,6 +179,18 @@ func (v *visitor) optionFiles(o found, idx int, inv invocation, st *state) {
 			v.file(o.value, st, use{mode: Read | Dir, command: idx})
 		case 'W':
 			v.file(o.value, st, use{mode: Write | Dir, command: idx})
+		case 'G':
+			g := o.value
+			if g.pat == "" {
+				g.pat = g.Text
+			}
+			if v.globSecret(g) {
+				v.file(Word{Text: g.Text, Glob: true, pat: g.pat, listed: true}, st, use{mode: Read, command: idx})
+			}
+		case 'v': // host:container
+			if host := o.value.before(':'); strings.ContainsAny(host.Text, "/~.") || host.Dynamic {
+				v.file(host, st, use{mode: Read | Write | Dir, command: idx})
+			}
 		case 'z': // an archive
 			u := use{mode: Read, command: idx}
 			if o.writes {

@@ -56,7 +56,7 @@ type program struct {
 }
 
 // riskLetters are the kinds that a rule must spell out.
-const riskLetters = "xcoDpkfa"
+const riskLetters = "xcoDpkfam"
 
 type option struct {
 	name  string
@@ -192,6 +192,10 @@ func (p *program) parse(words []Word, start int, stop bool) parsed {
 		case w.Text == "--":
 			out.ended = i
 			for j := i + 1; j < len(words); j++ {
+				if o, n := p.keyValue(&words[j]); n > 0 {
+					out.opts = append(out.opts, found{option: o, word: j, size: n, value: words[j].from(n), at: j, text: words[j].Text[:n]})
+					continue
+				}
 				out.operands = append(out.operands, j)
 			}
 			return out
@@ -333,6 +337,17 @@ func (p *program) short(out *parsed, words []Word, i int) int {
 		out.dynamic = append(out.dynamic, i)
 	}
 	return i
+}
+
+// before returns the word up to a character.
+func (w *Word) before(c byte) Word {
+	i := strings.IndexByte(w.Text, c)
+	if i < 0 {
+		return *w
+	}
+	s := Word{Text: w.Text[:i]}
+	s.Dynamic = strings.ContainsAny(s.Text, string([]rune{Unknown, UnknownWords}))
+	return s
 }
 
 // from returns the word without its first n bytes.

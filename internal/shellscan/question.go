@@ -37,6 +37,36 @@ func (d *Decision) add(a Action, why string) {
 
 const unknownPath = "<unknown>"
 
+// ExternalDirs returns the directories outside of the roots that the text uses.
+func (s *Script) ExternalDirs() []string {
+	var out []string
+	for i := range s.Files {
+		for _, d := range s.Files[i].outside {
+			out = appendNew(out, d)
+		}
+	}
+	return out
+}
+
+// Writes returns the files that the text writes, moves or removes: where they may lead, or as written when that is not
+// known.
+func (s *Script) Writes() []string {
+	var out []string
+	for i := range s.Files {
+		f := &s.Files[i]
+		switch {
+		case f.Mode&Write == 0:
+		case len(f.Paths) == 0:
+			out = appendNew(out, f.Path)
+		default:
+			for _, p := range f.Paths {
+				out = appendNew(out, p)
+			}
+		}
+	}
+	return out
+}
+
 // Asks returns every permission that the text needs, whatever the rules are: directories outside of the roots, all in one
 // question; secrets and protected files; files that redirections write and read; plain operands; and the commands.
 func (s *Script) Asks() []*Question {

@@ -165,7 +165,7 @@ type use struct {
 
 // file records that a word names a file.
 func (v *visitor) file(w Word, st *state, u use) {
-	if v.quiet > 0 || w.Text == "" {
+	if v.quiet > 0 || v.away > 0 || w.Text == "" {
 		return
 	}
 	f := FileUse{Path: visible(w.Text), Mode: u.mode, Command: u.command, Redirect: u.redirect}

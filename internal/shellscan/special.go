@@ -33,6 +33,8 @@ var specials = map[string]func(*visitor, *call){
 	"restore":  (*visitor).gitRestore,
 	"remote":   (*visitor).remoteFile,
 	"uniq":     (*visitor).uniq,
+	"clock":    (*visitor).clock,
+	"jq":       (*visitor).jq,
 	"old":      (*visitor).oldOptions,
 	"code":     (*visitor).inlineOperand,
 	"script":   (*visitor).scriptOperand,
@@ -76,6 +78,9 @@ func readsFile(o found) bool {
 
 func (v *visitor) git(k *call) {
 	for _, i := range k.ops {
+		if strings.Contains(k.words[i].Text, "://-") {
+			k.risk(KindExec, "an option in the place of a host", i, 0)
+		}
 		if t := k.words[i].Text; strings.Contains(t, "::") && !strings.HasPrefix(t, ":") {
 			if scheme, _, _ := strings.Cut(t, "::"); strings.Trim(scheme, "abcdefghijklmnopqrstuvwxyz-") == "" {
 				k.risk(KindExec, "git runs a remote helper", i, 0)
@@ -154,13 +159,40 @@ func (v *visitor) remoteFile(k *call) {
 
 func (v *visitor) uniq(k *call) {
 	if len(k.ops) > 1 {
-		k.risk(KindWrite, "the second operand of uniq is written", k.ops[1], 0)
+		k.risk(KindWrite, "the second operand of "+k.p.name+" is written", k.ops[1], 0)
+	}
+}
+
+// clock marks date and hostname when they set what they are asked for.
+func (v *visitor) clock(k *call) {
+	for _, i := range k.ops {
+		if !strings.HasPrefix(k.words[i].Text, "+") {
+			k.risk(KindWrite, k.p.name+" changes the system", i, 0)
+		}
+	}
+}
+
+// jq handles options that take two words: --rawfile NAME FILE.
+func (v *visitor) jq(k *call) {
+	for _, o := range k.in.opts {
+		second := o.at + 1
+		switch o.name {
+		case "--arg", "--argjson", "--rawfile", "--slurpfile":
+			if o.at < 0 || second >= len(k.words) {
+				continue
+			}
+			k.ops = slices.DeleteFunc(slices.Clone(k.ops), func(i int) bool { return i == second })
+			if strings.HasSuffix(o.name, "file") {
+				v.file(k.words[second], k.st, use{mode: Read, command: len(v.s.Commands)})
+			}
+		}
 	}
 }
 
 // oldOptions handles tar's and ar's first word, which has options without a dash.
 func (v *visitor) oldOptions(k *call) {
 	if len(k.words) < 2 || strings.HasPrefix(k.words[1].Text, "-") || !k.words[1].known() {
+		v.remoteArchive(k)
 		return
 	}
 	letters := k.words[1].Text
@@ -168,6 +200,7 @@ func (v *visitor) oldOptions(k *call) {
 		return
 	}
 	next := 2
+	defer v.remoteArchive(k)
 	for _, r := range letters {
 		o, ok := k.p.options["-"+string(r)]
 		if !ok {
@@ -183,6 +216,15 @@ func (v *visitor) oldOptions(k *call) {
 		k.in.opts = append(k.in.opts, f)
 	}
 	k.ops = slices.DeleteFunc(slices.Clone(k.ops), func(i int) bool { return i == 1 })
+}
+
+// remoteArchive marks tar f host:file, which starts a remote shell.
+func (v *visitor) remoteArchive(k *call) {
+	for _, o := range k.opts {
+		if host, _, ok := strings.Cut(o.value.Text, ":"); ok && (o.name == "-f" || o.name == "--file") && !strings.Contains(host, "/") {
+			k.risk(KindExec, "the archive is on another machine", o.at, 0)
+		}
+	}
 }
 
 // kill asks when the target is this process, process 1, or not known to be neither.
@@ -245,9 +287,11 @@ func (v *visitor) awk(k *call) {
 	}
 }
 
+// harmlessAwk reports whether a program neither runs anything nor touches a file that is not an operand.
 func harmlessAwk(prog string) bool {
 	var b strings.Builder
 	last := byte('\n')
+	parens, braces := 0, 0
 	for i := 0; i < len(prog); i++ {
 		c := prog[i]
 		switch {
@@ -257,21 +301,23 @@ func harmlessAwk(prog string) bool {
 					i++
 				}
 			}
-			b.WriteByte('"')
-			last = '"'
-			continue
 		case c == '/' && strings.IndexByte("(,{;!&|~\n}", last) >= 0:
-			for i++; i < len(prog) && prog[i] != '/'; i++ {
-				if prog[i] == '\\' {
-					i++
-				} else if prog[i] == '[' || prog[i] == '\n' {
-					return false // a slash in brackets is read in different ways
-				}
+			end := awkRegexp(prog, i+1)
+			if end < 0 {
+				return false
 			}
-			b.WriteByte('/')
-			last = '/'
-			continue
+			i = end
 		case c == '#' || c == '@' || c == '`':
+			return false
+		case c == '(':
+			parens++
+		case c == ')':
+			parens--
+		case c == '{':
+			braces++
+		case c == '}':
+			braces--
+		case c == '>' && parens <= 0 && braces > 0: // elsewhere it compares
 			return false
 		}
 		b.WriteByte(c)
@@ -280,13 +326,39 @@ func harmlessAwk(prog string) bool {
 		}
 	}
 	text := b.String()
-	for _, word := range []string{"system", "getline", "ARGV", "ARGC", "close", "include", "load", "PROCINFO", "ENVIRON"} {
+	for _, word := range []string{"system", "getline", "ARGV", "ARGC"} {
 		if strings.Contains(text, word) {
 			return false
 		}
 	}
-	rest := strings.ReplaceAll(text, "||", "")
-	return !strings.Contains(rest, "|") && (!strings.Contains(rest, ">") || !strings.Contains(rest, "print"))
+	return !strings.Contains(strings.ReplaceAll(text, "||", ""), "|")
+}
+
+// awkRegexp returns the index of the slash that ends a regular expression; -1 if versions of awk differ about it.
+func awkRegexp(prog string, i int) int {
+	for ; i < len(prog) && prog[i] != '/'; i++ {
+		switch prog[i] {
+		case '\\':
+			i++
+		case '\n':
+			return -1
+		case '[':
+			rest := strings.TrimPrefix(prog[i+1:], "^")
+			skip := len(prog) - len(rest)
+			end := strings.IndexByte(strings.TrimPrefix(rest, "]"), ']')
+			if end < 0 || strings.ContainsAny(rest[:end+1], "/\n\\[") {
+				return -1
+			}
+			i = skip + end
+			if rest[0] == ']' {
+				i++
+			}
+		}
+	}
+	if i >= len(prog) {
+		return -1
+	}
+	return i
 }
 
 func (v *visitor) sed(k *call) {

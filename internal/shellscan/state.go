@@ -24,6 +24,7 @@ type state struct {
 	anyFn bool     // functions may be defined that are not known
 	fresh bool     // earlier commands may have made files in the working directory
 	dead  bool     // not reached
+	many  bool     // more variables were assigned than are kept
 	own   bool     // the maps are this state's alone
 }
 
@@ -55,6 +56,11 @@ func (s *state) ensure() {
 // assign records a value; nil: not known.
 func (s *state) assign(name string, val atoms) {
 	s.ensure()
+	if len(s.set) >= maxVars && !s.set[name] {
+		s.many, s.home, s.ifs, s.cdOff = true, true, true, true
+		delete(s.vars, name)
+		return
+	}
 	s.set[name] = true
 	switch name {
 	case "IFS":
@@ -66,7 +72,7 @@ func (s *state) assign(name string, val atoms) {
 	case "OLDPWD":
 		s.prev = nil
 	}
-	if val == nil || s.fixed[name] || special[name] || s.dead {
+	if val == nil || len(val) > maxValue || s.fixed[name] || special[name] || s.dead {
 		delete(s.vars, name)
 		return
 	}
@@ -149,6 +155,7 @@ func join(a, b *state) *state {
 	c.errex = a.errex && b.errex
 	c.anyFn = c.anyFn || a.anyFn || b.anyFn
 	c.fresh = a.fresh || b.fresh
+	c.many = a.many || b.many
 	return c
 }
 
@@ -172,6 +179,6 @@ func union(a, b []string) []string {
 // same reports whether nothing changed between two states that the body of a loop could notice.
 func same(a, b *state) bool {
 	return slices.Equal(a.dirs, b.dirs) && slices.Equal(a.prev, b.prev) && len(a.vars) == len(b.vars) && len(a.funcs) == len(b.funcs) &&
-		len(a.moved) == len(b.moved) && a.home == b.home && a.cdOff == b.cdOff && a.ifs == b.ifs && a.anyFn == b.anyFn && a.fresh == b.fresh &&
+		len(a.moved) == len(b.moved) && a.home == b.home && a.cdOff == b.cdOff && a.ifs == b.ifs && a.many == b.many && a.anyFn == b.anyFn && a.fresh == b.fresh &&
 		len(a.set) == len(b.set) && maps.EqualFunc(a.vars, b.vars, func(x, y atoms) bool { return slices.Equal(x, y) })
 }

@@ -26,11 +26,12 @@ type visitor struct {
 	bquote int
 	via    []string
 	parent int
-	seen   map[string]bool
+	seen   map[string]int // commands, by what makes them different
 
 	bodies  []*body        // functions of the text, in order
 	calling []*syntax.Stmt // the functions that are being called
 	escapes []escape
+	away    int  // inside of what another machine or container runs: its files are not ours
 	inPipe  bool // its input is a pipe
 	pipeIn  Word // the names that come through the pipe, if a listing is on its other end
 }

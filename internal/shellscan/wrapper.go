@@ -80,6 +80,10 @@ func (v *visitor) wrapper(p *program, c Command, inv invocation, st *state, star
 	}
 	v.via = append(v.via, name)
 	defer func() { v.via = v.via[:len(v.via)-1] }()
+	if p.flag("elsewhere") {
+		v.away++
+		defer func() { v.away-- }()
+	}
 	inner.parent = idx
 	switch {
 	case len(ops) <= lead:
@@ -301,6 +305,11 @@ func (v *visitor) find(p *program, c Command, inv invocation, st *state) flow {
 		paths = []Word{constant(".")}
 	}
 	for _, w := range paths {
+		if mode&Write != 0 && len(names) > 0 {
+			v.file(w, st, use{mode: Read | Dir, command: idx})
+			v.file(v.foundBy([]Word{w}, names), st, use{mode: Write, command: idx})
+			continue
+		}
 		v.file(w, st, use{mode: mode, command: idx})
 	}
 	for _, f := range files {
@@ -364,9 +373,9 @@ func (v *visitor) foundBy(paths, names []Word) Word {
 	}
 	text := strings.TrimSuffix(base, "/") + "/" + pattern
 	if !patternHas(pattern) {
-		return Word{Text: text, Glob: true, pat: strings.TrimSuffix(base, "/") + "/*/" + pattern}
+		return Word{Text: text, Glob: true, pat: strings.TrimSuffix(base, "/") + "/*/" + pattern, listed: true}
 	}
-	return Word{Text: text, Glob: true, pat: text}
+	return Word{Text: text, Glob: true, pat: text, listed: true}
 }
 
 // fd handles fd -x and -X.
