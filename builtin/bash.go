@@ -5,10 +5,12 @@ import (
 	_ "embed" // descriptions
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 	"time"
 
 	"github.com/agenttool/tool"
+	"github.com/agenttool/tool/internal/proc"
 	"github.com/agenttool/tool/internal/shellscan"
 )
 
@@ -19,23 +21,32 @@ type bashInput struct {
 	Command     string `json:"command" jsonschema:"command text" alias:"cmd,script,code"`
 	Timeout     int    `json:"timeout,omitempty" jsonschema:"milliseconds until it is ended (default 120000)" minimum:"1" maximum:"600000" alias:"timeout_ms,timeoutMs"`
 	Workdir     string `json:"workdir,omitempty" jsonschema:"directory to run in (default: the project)" alias:"cwd,working_dir,working_directory,workingDirectory,dir"`
+	Background  bool   `json:"background,omitempty" jsonschema:"run as a job: return at once, without a timeout, and keep its input open" alias:"run_in_background,runInBackground,is_background"`
 	Description string `json:"description,omitempty" jsonschema:"what it does, in a few words, for the user"`
 }
 
+// jobsLine is what the description says about jobs.
+var jobsLine = regexp.MustCompile(`(?m)^.*job_output.*$`)
+
 func defineBash(ts *Toolset) (operation, error) {
-	if ts.shell == "" {
+	if ts.shell == nil {
 		return operation{}, nil
 	}
+	description := strings.TrimSpace(bashDescription)
+	if ts.cfg.Bash.NoJobs {
+		description = jobsLine.ReplaceAllString(description, "- What a command leaves running is ended with it.")
+	}
 	return define(ts, tool.Def{
-		Name: "bash", Title: "Shell", Description: strings.TrimSpace(bashDescription),
+		Name: "bash", Title: "Shell", Description: description,
 		Hints:   tool.Hints{Destructive: true, OpenWorld: true},
 		Timeout: -1, MaxOutput: -1,
 		Aliases: []string{"shell", "run_command", "execute_command", "run_shell_command", "terminal", "exec"},
 	}, ts.planBash)
 }
 
-// maxArgument is what may be passed to the shell: systems refuse longer arguments.
-const maxArgument = 100 << 10
+// maxCommand is the longest text that is run, in bytes. Above what a system takes
+// as an argument it needs a file of the spill store.
+const maxCommand = 1 << 20
 
 func (ts *Toolset) planBash(_ context.Context, _ *tool.Call, in bashInput) (*plan, error) {
 	switch {
@@ -43,8 +54,10 @@ func (ts *Toolset) planBash(_ context.Context, _ *tool.Call, in bashInput) (*pla
 		return nil, errors.New("the command is empty")
 	case strings.ContainsRune(in.Command, 0):
 		return nil, errors.New("the command contains a NUL byte")
-	case len(in.Command) > maxArgument:
-		return nil, fmt.Errorf("the command has %d bytes, more than the %d a shell takes; write it to a file and run that", len(in.Command), maxArgument)
+	case len(in.Command) > maxCommand, len(in.Command) > proc.MaxCommand && ts.cfg.Spill == nil:
+		return nil, fmt.Errorf("the command has %d bytes, which is too long for a shell; write it to a file and run that", len(in.Command))
+	case in.Background && ts.cfg.Bash.NoJobs:
+		return nil, errors.New("nothing can run in the background here; leave background out")
 	}
 	dir, err := ts.searchBase(in.Workdir)
 	if err != nil {
@@ -67,8 +80,13 @@ func (ts *Toolset) planBash(_ context.Context, _ *tool.Call, in bashInput) (*pla
 		limit = time.Duration(in.Timeout) * time.Millisecond
 	}
 	limit = min(limit, ts.limits.MaxCommandTime)
+	r := &running{ts: ts, in: in, dir: dir.abs, limit: limit}
+	if !ts.cfg.Bash.NoHints {
+		r.hint = interactiveHint(s.Script)
+	}
 	p.apply = func(ctx context.Context, call *tool.Call) (*outcome, error) {
-		res, err := ts.runBash(ctx, call, in, dir, limit)
+		r.call = call
+		res, err := r.run(ctx)
 		if res == nil {
 			return nil, err
 		}

@@ -25,7 +25,7 @@ type analysis struct {
 func (ts *Toolset) scanOptions(dir string) shellscan.Options {
 	o := shellscan.Options{
 		Dir: filepath.ToSlash(dir), Roots: []string{filepath.ToSlash(ts.fsys.dir)}, Lookup: shellscan.OS{},
-		Dialect: dialect(ts.shell), FoldCase: runtime.GOOS == "windows" || runtime.GOOS == "darwin",
+		Dialect: dialect(ts.shell.Path), FoldCase: runtime.GOOS == "windows" || runtime.GOOS == "darwin",
 		Secret:    ts.secretName,
 		Protected: ts.fsys.names.protected,
 		Self:      []string{strconv.Itoa(os.Getpid()), strconv.Itoa(os.Getppid())},
@@ -249,7 +249,7 @@ func (s *shellPlan) fileRequest(q *shellscan.Question) *tool.Request {
 func (s *shellPlan) commandRequest(q *shellscan.Question, plain []*shellscan.Question) *tool.Request {
 	meta := map[string]any{
 		"command": s.in.Command, "workdir": s.dir, "description": s.in.Description,
-		"parts": slices.Clone(q.Patterns), "writes": append([]string{}, s.writes()...),
+		"background": s.in.Background, "parts": slices.Clone(q.Patterns), "writes": append([]string{}, s.writes()...),
 		"directories": append([]string{}, s.externalDirs()...), "reasons": append([]string{}, s.reasons(true)...),
 	}
 	if ok, _ := s.ReadOnly(); ok {

@@ -2,76 +2,209 @@ package builtin
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
 	"github.com/agenttool/tool"
+	"github.com/agenttool/tool/internal/proc"
 	"github.com/agenttool/tool/truncate"
 )
 
 const (
-	updateEvery = 50 * time.Millisecond
-	updateBytes = 8 << 10 // of output in an update: its end
+	foldLines  = 10                     // equal lines that are shown as one and a count
+	errorLines = 20                     // lines of the part left out that look like errors
+	firstLook  = 500 * time.Millisecond // how long a background command is watched: most that fail do so at once
 )
 
-// runBash runs the command. The result is there also if the call was cancelled.
-func (ts *Toolset) runBash(ctx context.Context, call *tool.Call, in bashInput, dir location, limit time.Duration) (*tool.Result, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	out := truncate.NewCollector(&truncate.CollectorOptions{Spill: ts.cfg.Spill, Errors: 20})
-	defer out.Close()
-	p := &process{
-		argv: shellArgs(ts.shell, in.Command), dir: dir.abs, env: ts.env,
-		timeout: limit, grace: ts.limits.KillGrace, out: out,
-	}
-	stop := reportProgress(call, in, out)
-	e, err := p.run(ctx)
-	stop()
-	out.End()
+// running is one command on its way.
+type running struct {
+	ts    *Toolset
+	call  *tool.Call
+	in    bashInput
+	dir   string
+	limit time.Duration
+	hint  string // what to know before it has even ended
+}
+
+// run runs the command. The result is there also if the call was cancelled.
+func (r *running) run(ctx context.Context) (*tool.Result, error) {
+	ts := r.ts
+	path, args, remove, err := ts.shell.Command(context.WithoutCancel(ctx), r.in.Command, ts.cfg.Spill)
 	if err != nil {
 		return nil, err
 	}
-	// Keeping the output must not fail because the call was cancelled.
-	cut := out.Cut(context.WithoutCancel(ctx), truncate.Policy{
-		MaxBytes: ts.limits.CommandOutput, MaxLines: -1, Keep: truncate.HeadTail, Errors: 20,
-		Hint: func(c truncate.Cut) string { return cutHint(call, c) },
-	})
-	aborted := ctx.Err() != nil
-	text := strings.TrimRight(cut.Text, "\n")
-	if text == "" {
-		text = "(no output)"
+	spec := &proc.Spec{
+		Path: path, Args: args, Dir: r.dir, Env: ts.env, Input: r.in.Background,
+		Timeout: r.limit, Grace: ts.limits.KillGrace, Leftovers: proc.LeftoversKeep,
+		Collect: truncate.CollectorOptions{Spill: ts.cfg.Spill, Errors: errorLines, Fold: foldLines},
+		Show: truncate.Policy{
+			MaxBytes: ts.limits.CommandOutput, MaxLines: -1, Keep: truncate.HeadTail, Errors: errorLines,
+			Hint: func(c truncate.Cut) string { return cutHint(r.call, c) },
+		},
+		Update: r.update,
 	}
-	meta := map[string]any{
-		"output": text, "description": in.Description, "exit": any(e.code),
-		"timedOut": e.timedOut, "aborted": aborted, "truncated": cut.Truncated,
+	if ts.cfg.Bash.OnTimeout == TimeoutJob && !ts.cfg.Bash.NoJobs {
+		spec.OnTimeout = proc.TimeoutDetach
 	}
-	if e.signal != "" {
-		meta["exit"], meta["signal"] = nil, e.signal
+	if ts.cfg.Bash.KillLeftovers || ts.cfg.Bash.NoJobs {
+		spec.Leftovers = proc.LeftoversKill
 	}
-	if cut.Path != "" {
-		meta["outputPath"] = cut.Path
+	if r.in.Background {
+		spec.Timeout = 0
 	}
-	res := &tool.Result{Title: in.title(), Text: text + "\n" + status(e, limit, aborted), Metadata: meta}
-	if aborted {
-		return res, ctx.Err()
+	p, err := proc.Start(ctx, spec)
+	if err != nil {
+		remove()
+		var dir *proc.DirError
+		if errors.As(err, &dir) && r.in.Workdir != "" {
+			return nil, fmt.Errorf("workdir: %w", err)
+		}
+		return nil, err
 	}
-	return res, nil
+	if r.in.Background {
+		look, cancel := context.WithTimeout(ctx, firstLook)
+		p.WaitUntil(look, proc.Until{Exit: true})
+		cancel()
+		if ctx.Err() == nil {
+			p.Detach()
+		}
+	}
+	res := p.Wait()
+	if !res.Running && len(res.Leftovers) == 0 {
+		<-p.Done()
+		remove()
+		return r.result(ctx, p, p.Result(), nil)
+	}
+	j, err := ts.jobs.adopt(r, p, res, remove)
+	if err != nil {
+		_ = p.Close()
+		remove()
+		final := p.Result()
+		note := *final
+		note.Notes = append(append([]string{}, final.Notes...), err.Error())
+		return r.result(ctx, p, &note, nil)
+	}
+	return r.result(ctx, p, res, j)
 }
 
-// status is the last line of every result.
-func status(e ended, limit time.Duration, aborted bool) string {
-	took := e.took.Round(10 * time.Millisecond)
-	switch {
-	case e.timedOut:
-		return fmt.Sprintf("[timed out after %s and was ended; give a longer timeout if it needs one]", limit)
-	case aborted:
-		return fmt.Sprintf("[cancelled after %s]", took)
-	case e.signal != "":
-		return fmt.Sprintf("[ended by signal: %s, %s]", e.signal, took)
+// update shows how things stand. It is called from one goroutine, at most 20
+// times a second.
+func (r *running) update(u proc.Update) {
+	if u.Final {
+		u.Text = shownOutput(u.Text)
 	}
-	return fmt.Sprintf("[exit %d, %s]", e.code, took)
+	meta := map[string]any{"output": u.Text, "description": r.in.Description}
+	if u.Waiting != "" {
+		meta["waiting_for_input"] = u.Waiting
+	}
+	if r.hint != "" {
+		meta["hint"] = r.hint
+	}
+	r.call.Update(tool.Update{Title: r.in.title(), Text: u.Text, Metadata: meta})
+}
+
+// result says what became of the command; j is the job that it is now, if any.
+func (r *running) result(ctx context.Context, p *proc.Process, res *proc.Result, j *job) (*tool.Result, error) {
+	text := shownOutput(res.Text)
+	meta := map[string]any{
+		"output": text, "description": r.in.Description, "exit": any(res.Exit),
+		"timedOut": res.TimedOut, "aborted": res.Cancelled, "truncated": res.Cut.Truncated,
+	}
+	if res.Exit < 0 || res.Running {
+		meta["exit"] = nil
+	}
+	if res.Signal != "" {
+		meta["signal"] = res.Signal
+	}
+	if res.Cut.Path != "" {
+		meta["outputPath"] = res.Cut.Path
+	}
+	if res.Waiting != "" {
+		meta["waiting_for_input"] = res.Waiting
+	}
+	if j != nil {
+		meta["job"] = j.id
+	}
+	if members := append(append([]proc.Member{}, res.Leftovers...), res.Ended...); len(members) > 0 {
+		meta["leftovers"] = membersMeta(members)
+	}
+	lines := append([]string{text}, "["+r.status(res, j)+"]")
+	for _, n := range append(res.Notes, r.notes(res)...) {
+		lines = append(lines, "["+strings.TrimSuffix(n, ".")+"]")
+	}
+	out := &tool.Result{Title: r.in.title(), Text: strings.Join(lines, "\n"), Metadata: meta}
+	if res.Cancelled {
+		return out, ctx.Err()
+	}
+	return out, nil
+}
+
+// shownOutput is the output of a command that is over, as part of a result.
+func shownOutput(text string) string {
+	if text = strings.TrimRight(text, "\n"); text == "" {
+		return "(no output)"
+	}
+	return text
+}
+
+// status is the line behind every output.
+func (r *running) status(res *proc.Result, j *job) string {
+	if j == nil {
+		if res.TimedOut {
+			return fmt.Sprintf("timed out after %s and was ended; give a longer timeout if it needs one", proc.Took(r.limit))
+		}
+		return res.Status()
+	}
+	how := fmt.Sprintf("read on with job_output job=%q, end it with job_kill", j.id)
+	switch {
+	case res.TimedOut:
+		return fmt.Sprintf("timed out after %s, still running as %s; %s", proc.Took(r.limit), j.id, how)
+	case res.Running:
+		return fmt.Sprintf("running as %s; %s", j.id, how)
+	}
+	return fmt.Sprintf("%s; left running as %s: %s; %s", res.Status(), j.id, memberNames(res.Leftovers), how)
+}
+
+// notes are what the model should know beside the output.
+func (r *running) notes(res *proc.Result) []string {
+	var notes []string
+	if len(res.Ended) > 0 && !res.TimedOut && !res.Cancelled {
+		notes = append(notes, "ended what it left running: "+memberNames(res.Ended))
+	}
+	if res.Waiting != "" {
+		answer := "pass the option that answers it, such as -y, or put the answer into the command with a pipe"
+		if !r.ts.cfg.Bash.NoJobs {
+			answer += ", or run it with background and answer with job_input"
+		}
+		notes = append(notes, fmt.Sprintf("it seems to wait for input at %q, and there is none: %s", clip(visible(res.Waiting), 200), answer))
+	}
+	if r.hint != "" {
+		notes = append(notes, r.hint)
+	}
+	return notes
+}
+
+// memberNames lists processes, but not without end.
+func memberNames(list []proc.Member) string {
+	const most = 5
+	var names []string
+	for _, m := range list[:min(len(list), most)] {
+		names = append(names, fmt.Sprintf("%s (pid %d)", visible(m.Command), m.PID))
+	}
+	if n := len(list) - most; n > 0 {
+		names = append(names, fmt.Sprintf("and %d more", n))
+	}
+	return strings.Join(names, ", ")
+}
+
+func membersMeta(list []proc.Member) []map[string]any {
+	out := make([]map[string]any, len(list))
+	for i, m := range list {
+		out[i] = map[string]any{"pid": m.PID, "command": visible(m.Command)}
+	}
+	return out
 }
 
 func cutHint(call *tool.Call, c truncate.Cut) string {
@@ -79,37 +212,4 @@ func cutHint(call *tool.Call, c truncate.Cut) string {
 		return ""
 	}
 	return fmt.Sprintf("See the rest with read filePath=%q.", c.Path)
-}
-
-// reportProgress shows the end of the output while it grows, until stop is called.
-func reportProgress(call *tool.Call, in bashInput, out *truncate.Collector) (stop func()) {
-	show := func(text string) {
-		call.Update(tool.Update{
-			Title: in.title(), Text: text,
-			Metadata: map[string]any{"output": text, "description": in.Description},
-		})
-	}
-	show("")
-	quit, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(updateEvery)
-		defer tick.Stop()
-		var seen int64
-		for {
-			select {
-			case <-quit:
-				return
-			case <-tick.C:
-				if s := out.Snapshot(updateBytes); s.Raw != seen {
-					seen = s.Raw
-					show(s.Text)
-				}
-			}
-		}
-	}()
-	return func() {
-		close(quit)
-		<-done
-	}
 }

@@ -25,6 +25,9 @@ type Config struct {
 	// bare "NAME" removes the variable. Nil changes nothing.
 	Env []string
 
+	// Bash says how commands run and what is asked about them.
+	Bash BashConfig
+
 	// Spill keeps the full output of commands when what is shown of it was cut,
 	// usually a *[truncate.Store]; nil keeps nothing. If it has a method
 	// Dir() string, as the store has, files below that directory may be read and

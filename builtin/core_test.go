@@ -50,6 +50,12 @@ func TestConformance(t *testing.T) {
 					inputs = append(inputs, v.input)
 				}
 			}
+			switch {
+			case tl.Name() == "job_list":
+				inputs = []string{"{}"}
+			case strings.HasPrefix(tl.Name(), "job_"):
+				t.Skip("needs a job to work on")
+			}
 			require.NotEmpty(t, inputs)
 			tooltest.Check(t, tl, inputs...)
 		})

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/agenttool/tool"
+	"github.com/agenttool/tool/internal/proc"
 	"github.com/agenttool/tool/internal/search"
 	"github.com/agenttool/tool/internal/textfile"
 )
@@ -27,8 +28,9 @@ type Toolset struct {
 	locks   textfile.Locks
 	reader  textfile.Reader
 	writer  textfile.Writer
-	shell   string   // absolute path; "" if there is none
-	env     []string // of commands
+	shell   *proc.Shell // nil if there is none
+	env     []string    // of commands
+	jobs    jobs
 
 	ops []operation // in the order in which Tools returns them
 	set *tool.Set   // of the same, for names as a model writes them
@@ -53,10 +55,7 @@ type operation struct {
 func New(cfg Config) (*Toolset, error) {
 	ts := &Toolset{cfg: cfg, limits: cfg.Limits.withDefaults(), engine: newEngine()}
 	var err error
-	if ts.shell, err = findShell(cfg.Shell); err != nil {
-		return nil, err
-	}
-	if ts.env, err = commandEnv(environ(), cfg.Env); err != nil {
+	if err = ts.openShell(); err != nil {
 		return nil, err
 	}
 	spill := ""
@@ -72,7 +71,7 @@ func New(cfg Config) (*Toolset, error) {
 	ts.reader.Root, ts.writer.Root = ts.fsys.root, ts.fsys.root
 	ts.reader.Limit, ts.reader.LineRunes, ts.reader.MaxBytes = ts.limits.ReadLines, ts.limits.LineRunes, ts.limits.ReadBytes
 	ts.ctx, ts.cancel = context.WithCancelCause(context.Background())
-	for _, define := range []func(*Toolset) (operation, error){defineRead, defineLs, defineWrite, defineEdit, defineGlob, defineGrep, defineBash} {
+	for _, define := range []func(*Toolset) (operation, error){defineRead, defineLs, defineWrite, defineEdit, defineGlob, defineGrep, defineBash, defineJobOutput, defineJobInput, defineJobKill, defineJobList} {
 		op, err := define(ts)
 		if err == nil && op.tool != nil {
 			ts.ops = append(ts.ops, op)
@@ -139,7 +138,7 @@ func (ts *Toolset) Plan(ctx context.Context, call *tool.Call) (*Plan, error) {
 	return nil, &tool.NotFoundError{Name: call.Tool}
 }
 
-// Close ends every command and every call that runs, waits for them, and
+// Close ends every command, job and call that runs, waits for them, and
 // releases the directory. Calls fail with ErrClosed from then on. It must not be
 // called from within a call. Closing twice is harmless.
 func (ts *Toolset) Close() error {
@@ -149,6 +148,7 @@ func (ts *Toolset) Close() error {
 	ts.mu.Unlock()
 	ts.cancel(ErrClosed)
 	ts.active.Wait()
+	ts.jobs.close()
 	if first {
 		return ts.fsys.close()
 	}
