@@ -259,6 +259,9 @@ func (v *visitor) program(base string, c Command, inv invocation, st *state) flo
 	if v.quiet == 0 {
 		c.read, c.why = v.readOnly(base, &inv, st)
 	}
+	if p != nil {
+		c.past = p.parse(c.Argv, 1, true).ended
+	}
 	switch {
 	case p == nil:
 		idx := v.emit(c, st)

@@ -112,6 +112,12 @@ func (s *Script) forms(c *Command) (allow []form, deny []string) {
 		}
 		deny = append(deny, joined(&g, "", false).text)
 	}
+	if c.past > 1 && c.past < len(c.Argv) {
+		// Options in front of what a program is to do must not hide it from a rule.
+		bare := *c
+		bare.Argv = slices.Concat(c.Argv[:1], c.Argv[c.past:])
+		deny = append(deny, joined(&bare, path.Base(c.Argv[0].Text), false).text)
+	}
 	if len(c.Argv) > 0 && strings.Contains(c.Argv[0].Text, "/") {
 		base := path.Base(c.Argv[0].Text)
 		deny = append(deny, joined(c, base, false).text)

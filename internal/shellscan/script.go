@@ -39,6 +39,7 @@ type Command struct {
 
 	parent int // index of the wrapper; -1
 	offset int // Argv[i] is Argv[offset+i] of the wrapper; -1 if it is not a part of it
+	past   int // index of the first word behind the options in front: of "push" in git -C dir push
 	name   string
 	always string
 	call   bool // of a function of the text
