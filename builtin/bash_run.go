@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -131,7 +132,11 @@ func (r *running) result(ctx context.Context, p *proc.Process, res *proc.Result,
 		meta["leftovers"] = membersMeta(members)
 	}
 	lines := append([]string{text}, "["+r.status(res, j)+"]")
-	for _, n := range append(res.Notes, r.notes(res)...) {
+	notes := append(slices.Clone(res.Notes), r.notes(res)...)
+	if note := r.ts.drifted(ctx, r.call.SessionID, meta); note != "" {
+		notes = append(notes, note)
+	}
+	for _, n := range notes {
 		lines = append(lines, "["+strings.TrimSuffix(n, ".")+"]")
 	}
 	out := &tool.Result{Title: r.in.title(), Text: strings.Join(lines, "\n"), Metadata: meta}
@@ -205,6 +210,32 @@ func membersMeta(list []proc.Member) []map[string]any {
 		out[i] = map[string]any{"pid": m.PID, "command": visible(m.Command)}
 	}
 	return out
+}
+
+// drifted names the files that the session has read and that are not what they
+// were then, "" if there are none. Each change is told once.
+func (ts *Toolset) drifted(ctx context.Context, session string, meta map[string]any) string {
+	const most = 10
+	list, _ := ts.memory.tracker.CheckTracked(context.WithoutCancel(ctx), session, ts.fsys.root)
+	if len(list) == 0 {
+		return ""
+	}
+	all := make([]string, len(list))
+	shown := make([]string, len(list))
+	for i, d := range list {
+		all[i], shown[i] = d.Display, visible(d.Display)
+		if d.Gone {
+			shown[i] += " (gone)"
+		}
+	}
+	slices.Sort(all)
+	slices.Sort(shown)
+	meta["changedFiles"] = all
+	more := ""
+	if n := len(shown) - most; n > 0 {
+		more = fmt.Sprintf(" and %d more", n)
+	}
+	return "changed since you read them: " + strings.Join(shown[:min(len(shown), most)], ", ") + more
 }
 
 func cutHint(call *tool.Call, c truncate.Cut) string {

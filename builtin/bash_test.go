@@ -138,6 +138,24 @@ func TestBashReturns(t *testing.T) {
 	}
 }
 
+// TestBashChangesFiles: files that were read and that a command changed are named, once.
+func TestBashChangesFiles(t *testing.T) {
+	needShell(t)
+	b := newBench(t, "-- a.go --\npackage a\n-- b.go --\npackage b\n-- c.go --\npackage c\n", Config{})
+	for _, f := range []string{"a.go", "b.go", "c.go"} {
+		b.ok("read", in{"filePath": f})
+	}
+	assert.NotContains(t, b.ok("bash", in{"command": "cat *.go; touch a.go"}), "changed since")
+	res, err := b.run("bash", in{"command": "sed -i s/package/PACKAGE/ a.go; rm c.go"})
+	require.NoError(t, err)
+	assert.True(t, strings.HasSuffix(res.Text, "]\n[changed since you read them: a.go, c.go (gone)]"), res.Text)
+	assert.Equal(t, []string{"a.go", "c.go"}, res.Metadata["changedFiles"])
+	assert.NotContains(t, b.ok("bash", in{"command": "true"}), "changed since")
+	b.ok("bash", in{"command": "while read x; do echo $x >> b.go; echo ok; done", "background": true})
+	b.ok("job_input", in{"job": "job_1", "input": "1\n"})
+	assert.Contains(t, b.ok("job_output", in{"job": "job_1", "until": "ok"}), "[changed since you read them: b.go]")
+}
+
 func TestBashCancelled(t *testing.T) {
 	needShell(t)
 	b := newBench(t, "", Config{})

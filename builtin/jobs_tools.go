@@ -117,14 +117,16 @@ func (ts *Toolset) planJobOutput(_ context.Context, call *tool.Call, in jobOutpu
 	if wait == 0 && (in.Until != "" || in.Idle > 0) {
 		wait = maxWait
 	}
-	return unasked(func(ctx context.Context) (*tool.Result, error) { return ts.readJob(ctx, j, in.Since, until, wait) })
+	return unasked(func(ctx context.Context) (*tool.Result, error) {
+		return ts.readJob(ctx, call.SessionID, j, in.Since, until, wait)
+	})
 }
 
 // anything matches any output at all.
 var anything = regexp.MustCompile(`(?s).`)
 
 // readJob waits for what until says and returns what is new.
-func (ts *Toolset) readJob(ctx context.Context, j *job, since *int64, until proc.Until, wait time.Duration) (*tool.Result, error) {
+func (ts *Toolset) readJob(ctx context.Context, session string, j *job, since *int64, until proc.Until, wait time.Duration) (*tool.Result, error) {
 	j.mu.Lock()
 	until.Cursor = j.cursor
 	j.mu.Unlock()
@@ -170,10 +172,11 @@ func (ts *Toolset) readJob(ctx context.Context, j *job, since *int64, until proc
 	if res := j.p.Result(); res != nil && !res.Running && res.Exit >= 0 {
 		meta["exit"] = res.Exit
 	}
-	return &tool.Result{
-		Title: j.id + ": " + commandTitle(j.command), Metadata: meta,
-		Text: text + more + note + "\n[" + j.id + ": " + status + fmt.Sprintf("; next=%d]", c.Next),
-	}, nil
+	end := fmt.Sprintf("\n[%s: %s; next=%d]", j.id, status, c.Next)
+	if changed := ts.drifted(ctx, session, meta); changed != "" {
+		end += "\n[" + changed + "]"
+	}
+	return &tool.Result{Title: j.id + ": " + commandTitle(j.command), Text: text + more + note + end, Metadata: meta}, nil
 }
 
 // waited says how the wait ended if the output does not.

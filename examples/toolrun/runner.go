@@ -261,7 +261,12 @@ func (r *runner) explain(ctx context.Context, c *tool.Call, rules permission.Rul
 	ex := permission.Explain(p.Requests, rules)
 	e := explained{
 		ID: c.ID, Tool: c.Tool, Decision: ex.Decision, Asks: []asked{},
-		Reasons: append(append([]string{}, ex.Reasons...), p.Reasons...),
+		Reasons: ex.Reasons,
+	}
+	for _, why := range p.Reasons {
+		if !slices.Contains(e.Reasons, why) {
+			e.Reasons = append(e.Reasons, why)
+		}
 	}
 	for _, v := range ex.Asks {
 		e.Asks = append(e.Asks, askedOf(v.Permission, v.Patterns, v.Always, v.Decision))
