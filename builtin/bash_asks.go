@@ -30,6 +30,8 @@ func (ts *Toolset) scanOptions(dir string) shellscan.Options {
 		Protected: ts.fsys.names.protected,
 		Self:      []string{strconv.Itoa(os.Getpid()), strconv.Itoa(os.Getppid())},
 		Env:       map[string]string{},
+
+		AllowFilters: true,
 	}
 	if exe, err := os.Executable(); err == nil {
 		o.Self = append(o.Self, filepath.Base(exe))

@@ -66,6 +66,9 @@ type Options struct {
 	// AllowReadOnly: a command that is proven to change nothing needs no rule, as long as no rule but one for everything asks
 	// about it. Secrets and directories outside are questions all the same.
 	AllowReadOnly bool
+	// AllowFilters is AllowReadOnly for commands that only pass on what they are fed, such as the tail in "go test | tail":
+	// a few well-known filters without files to read.
+	AllowFilters bool
 }
 
 const (

@@ -479,6 +479,27 @@ func TestOptions(t *testing.T) {
 
 	test := Rule{"bash", "go test *", Allow}
 	require.Equal(t, Ask, judge("cd sub && go test ./... 2>&1 | tail -20", test))
+	o.AllowFilters = true
+	for text, want := range map[string]Action{
+		"cd sub && go test ./... 2>&1 | tail -20":     Allow,
+		"go test ./... | grep -v ok | sort | uniq -c": Allow,
+		"go test ./... | tail -20 a.txt":              Ask,
+		"go test ./... | sort -o x":                   Ask,
+		"go test ./... | grep -f pats":                Ask,
+		"go test ./... | cat ../x":                    Ask,
+		"go test ./... | tail $n":                     Ask,
+		"go test ./... | ./tail":                      Ask,
+		"go test ./... | tail -20 > out":              Ask,
+		"tail() { rm x; }; go test | tail":            Ask,
+		"go test ./... | sh":                          Ask,
+		"go test ./... | tee x":                       Ask,
+		"ls | head":                                   Ask,
+	} {
+		require.Equal(t, want, judge(text, test), text)
+	}
+	require.Equal(t, Ask, judge("go test | tail", test, Rule{"bash", "tail *", Ask}))
+	require.Equal(t, Deny, judge("go test | tail", test, Rule{"bash", "tail *", Deny}))
+	o.AllowFilters = false
 	o.AllowReadOnly = true
 	require.Equal(t, Allow, judge("cd sub && go test ./... 2>&1 | tail -20", test))
 	require.Equal(t, Allow, judge("git status && ls", Rule{"bash", "*", Ask}))
