@@ -28,6 +28,10 @@ type Config struct {
 	// Bash says how commands run and what is asked about them.
 	Bash BashConfig
 
+	// PlanMode switches plan mode on and off. Nil: plan_enter and plan_exit are not
+	// offered.
+	PlanMode PlanMode
+
 	// Spill keeps the full output of commands when what is shown of it was cut,
 	// usually a *[truncate.Store]; nil keeps nothing. If it has a method
 	// Dir() string, as the store has, files below that directory may be read and
