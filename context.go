@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"sync/atomic"
 )
 
 // Call is one call of a tool by a model: what it is, and what the running tool
@@ -131,6 +132,8 @@ type Runtime struct {
 	Offers   func(name string) bool // whether the model may call the named tool
 	// Pause stops the clock of the call's timeout until resume is called; used while asking.
 	Pause func() (resume func())
+
+	under runtime // what Call.Runtime was asked of; it knows when events were observed and when the call is over
 }
 
 // runtime is what Call's methods use: a bound Runtime or an executor's own state.
@@ -143,6 +146,7 @@ type runtime interface {
 	pause() (resume func())
 	flush(context.Context)
 	crashOnPanic() bool
+	over() bool // the call has its outcome already
 }
 
 // Update reports progress: a live title, the output so far, metadata. It is
@@ -154,9 +158,13 @@ func (c *Call) Update(u Update) {
 }
 
 // Ask asks for permission and returns nil if it is granted. Otherwise the error
-// is a *[DeniedError], or the context's if the call ended while asking; return it
-// from the tool as it is. Ids in req are overwritten. A Call without an approver is denied.
+// is a *[DeniedError], or a *[CancelledError] if the context ended while asking,
+// whatever was answered then; return it from the tool as it is. Ids in req are
+// overwritten. A Call without an approver, and one that is over, is denied.
 func (c *Call) Ask(ctx context.Context, req *Request) error {
+	if req == nil {
+		return &DeniedError{Reason: "Nothing was asked for"}
+	}
 	r := *req
 	r.ID = "perm_" + rand.Text()
 	r.SessionID, r.MessageID, r.CallID = c.SessionID, c.MessageID, c.ID
@@ -173,10 +181,20 @@ func (c *Call) Ask(ctx context.Context, req *Request) error {
 	if ap == nil {
 		return &DeniedError{Request: &r, Reason: "Nobody can be asked for permission here"}
 	}
+	if c.rt.over() {
+		return &DeniedError{Request: &r, Reason: "The call that asks is over"}
+	}
 	defer c.rt.pause()()
 	c.rt.flush(ctx)
 	err := approve(ctx, ap, c, &r)
 	if err == nil {
+		// The outcome of a call that ended meanwhile says that nothing was done.
+		switch {
+		case ctx.Err() != nil:
+			return &CancelledError{Cause: context.Cause(ctx)}
+		case c.rt.over():
+			return &DeniedError{Request: &r, Reason: "The call ended before the answer came"}
+		}
 		return nil
 	}
 	var denied *DeniedError
@@ -241,6 +259,7 @@ func (c *Call) Runtime() Runtime {
 	}
 	rt := c.rt
 	return Runtime{
+		under:    rt,
 		Approver: rt.approver(),
 		Update:   rt.update,
 		Invoke: func(ctx context.Context, call *Call) (*Result, error) {
@@ -260,7 +279,10 @@ func (c *Call) truncate(ctx context.Context, spec *Spec, res *Result) error {
 	return defaultTruncate(ctx, c, spec, res)
 }
 
-type boundRuntime struct{ Runtime }
+type boundRuntime struct {
+	Runtime
+	kids atomic.Int32 // calls made through Invoke, for their ids
+}
 
 func (b *boundRuntime) approver() Approver { return b.Approver }
 
@@ -275,7 +297,7 @@ func (b *boundRuntime) invoke(ctx context.Context, parent *Call, name string, in
 		return nil, fmt.Errorf("tool %s cannot call %s: no tools are bound", parent.Tool, name)
 	}
 	child := &Call{
-		ID: parent.ID + ".1", Tool: name, Parent: parent.ID, Input: input,
+		ID: fmt.Sprintf("%s.%d", parent.ID, b.kids.Add(1)), Tool: name, Parent: parent.ID, Input: input,
 		SessionID: parent.SessionID, MessageID: parent.MessageID, Agent: parent.Agent, Values: parent.Values,
 		rt: b,
 	}
@@ -298,9 +320,15 @@ func (b *boundRuntime) pause() func() {
 	return func() {}
 }
 
-func (b *boundRuntime) flush(context.Context) {}
+func (b *boundRuntime) flush(ctx context.Context) {
+	if b.under != nil {
+		b.under.flush(ctx)
+	}
+}
 
-func (b *boundRuntime) crashOnPanic() bool { return false }
+func (b *boundRuntime) crashOnPanic() bool { return b.under != nil && b.under.crashOnPanic() }
+
+func (b *boundRuntime) over() bool { return b.under != nil && b.under.over() }
 
 type callKey struct{}
 

@@ -154,8 +154,9 @@ func (e *DeniedError) Error() string {
 	b.WriteString(".")
 	if e.Reason != "" {
 		b.WriteString(" ")
-		b.WriteString(strings.TrimRight(clip(e.Reason, maxReason), " \n"))
-		if !strings.HasSuffix(e.Reason, ".") {
+		reason := strings.TrimSpace(clip(e.Reason, maxReason))
+		b.WriteString(reason)
+		if !strings.HasSuffix(reason, ".") && !strings.HasSuffix(reason, "!") && !strings.HasSuffix(reason, "?") {
 			b.WriteString(".")
 		}
 	}
@@ -209,8 +210,11 @@ func (e *CancelledError) Error() string {
 	if e.NotRun {
 		word = "Not run"
 	}
-	if e.Cause == nil || e.Cause == context.Canceled {
+	switch e.Cause {
+	case nil, context.Canceled:
 		return word + ": the turn was cancelled."
+	case context.DeadlineExceeded:
+		return word + ": its time was over."
 	}
 	return fmt.Sprintf("%s: %s.", word, strings.TrimSuffix(clip(e.Cause.Error(), 500), "."))
 }
@@ -233,6 +237,9 @@ type PanicError struct {
 
 // Error gives the panic value, for logs.
 func (e *PanicError) Error() string {
+	if e.Tool == "" {
+		return fmt.Sprintf("panicked: %v", e.Value)
+	}
 	return fmt.Sprintf("tool %s panicked: %v", e.Tool, e.Value)
 }
 

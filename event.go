@@ -98,12 +98,32 @@ func (q *eventQueue) push(b *Batch, r *running, ev Event) {
 }
 
 func (q *eventQueue) drain(ex *Executor) {
+	var items []queuedEvent
+	next := 0
+	ended := false
+	defer func() {
+		if ended {
+			return
+		}
+		// The observer ended the goroutine, as a failing test does: the others are still to come.
+		q.mu.Lock()
+		q.delivered++
+		q.wake()
+		rest := items[next+1:]
+		for _, it := range rest {
+			if it.ev.Update != nil {
+				it.r.queued++
+			}
+		}
+		q.items = append(rest, q.items...)
+		q.mu.Unlock()
+		go q.drain(ex)
+	}()
 	for {
 		q.mu.Lock()
-		items := q.items
-		q.items = nil
+		items, q.items = q.items, nil
 		if len(items) == 0 {
-			q.busy = false
+			q.busy, ended = false, true
 			q.mu.Unlock()
 			return
 		}
@@ -114,8 +134,8 @@ func (q *eventQueue) drain(ex *Executor) {
 			it.r.lastQueued = nil
 		}
 		q.mu.Unlock()
-		for _, it := range items {
-			deliver(ex, it)
+		for next = range items {
+			deliver(ex, items[next])
 			q.count()
 		}
 	}
@@ -126,6 +146,11 @@ func (q *eventQueue) count() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.delivered++
+	q.wake()
+}
+
+// wake lets go whoever waited for what was delivered. It is called with q.mu held.
+func (q *eventQueue) wake() {
 	for len(q.waiters) > 0 && q.waiters[0].after <= q.delivered {
 		close(q.waiters[0].done)
 		q.waiters = q.waiters[1:]

@@ -87,9 +87,28 @@ func (e *Executor) Start(ctx context.Context, set *Set) *Batch { return e.start(
 func (e *Executor) start(ctx context.Context, set *Set, n int) *Batch {
 	b := &Batch{ex: e, parent: ctx, set: set, calls: make([]*running, 0, n), slab: make([]running, n)}
 	b.ctx, b.cancel = context.WithCancelCause(ctx)
-	b.run = chain(dispatch, e.Middleware)
+	b.run = e.chain()
 	b.unwatch = context.AfterFunc(b.ctx, b.cancelled)
 	return b
+}
+
+// chain wraps dispatch in the middleware. One that panics when it is applied fails
+// every call of the turn, as it does when it panics in a call.
+func (e *Executor) chain() RunFunc {
+	if len(e.Middleware) == 0 {
+		return dispatch
+	}
+	if e.CrashOnPanic {
+		return chain(dispatch, e.Middleware)
+	}
+	run := RunFunc(dispatch)
+	var p *PanicError
+	if err := guard(func() error { run = chain(run, e.Middleware); return nil }); errors.As(err, &p) {
+		return func(_ context.Context, call *Call) (*Result, error) {
+			return nil, &PanicError{Tool: call.Tool, Value: p.Value, Stack: p.Stack}
+		}
+	}
+	return run
 }
 
 func (e *Executor) grace() time.Duration {

@@ -125,7 +125,7 @@ func (r *Registry) All() iter.Seq[Tool] {
 // and sources that had to be left out, each as a *[ResolveError], so that one
 // broken server or one bad name does not cost the turn. A tool is left out when
 // its Spec fails, its name is bad or taken, or its schema does not pass
-// [schema.Check]. Hidden and filtered tools are left out silently.
+// [schema.Check] or is for something else than an object. Hidden and filtered tools are left out silently.
 func (r *Registry) Resolve(ctx context.Context, agent *Agent, keep ...Filter) (*Set, error) {
 	st := r.load()
 	set := &Set{byName: make(map[string]entry, len(st.order))}
@@ -233,6 +233,9 @@ func (s *Set) add(ctx context.Context, agent *Agent, t Tool, keep []Filter) erro
 	if !sameBytes(spec.Input, spec.checked) {
 		if err := schema.Check(spec.Input); err != nil {
 			return err
+		}
+		if !takesObject(spec.Input) {
+			return errors.New("its input schema is not for an object")
 		}
 	}
 	s.byName[name] = entry{t, spec}

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"sync/atomic"
 	"time"
 )
@@ -165,7 +166,7 @@ func withCause(ctx context.Context, err error) error {
 	if !errors.As(cause, &timeout) {
 		cause = &CancelledError{Cause: cause}
 	}
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || err.Error() == context.Cause(ctx).Error() {
 		return cause
 	}
 	return errors.Join(cause, err)
@@ -179,7 +180,7 @@ func (r *running) result(ctx context.Context, res *Result, err error) *Result {
 	if res == nil {
 		res = &Result{}
 	}
-	title, calledAs := res.Title, ""
+	title, calledAs := validText(res.Title), ""
 	if r.spec != nil {
 		if title == "" {
 			title = r.spec.label()
@@ -188,15 +189,18 @@ func (r *running) result(ctx context.Context, res *Result, err error) *Result {
 			calledAs = r.orig.Tool
 		}
 	}
-	if err == nil && res.Truncated != nil && title == res.Title && calledAs == "" && len(res.Attachments) == 0 {
+	text := validText(res.Text)
+	if err == nil && res.Truncated != nil && title == res.Title && text == res.Text && calledAs == "" && len(res.Attachments) == 0 {
 		return res
 	}
 	c := *res
-	c.Title = title
+	c.Title, c.Text = title, text
 	if c.Truncated == nil {
-		if terr := r.bound(ctx, &c); terr != nil {
-			r.b.ex.log().Error("truncating a result failed", "tool", r.name(), "call", r.call.ID, "error", terr)
+		spec := r.spec
+		if spec == nil {
+			spec = &Spec{Name: r.call.Tool}
 		}
+		_ = r.truncate(ctx, &r.call, spec, &c) // the default never fails
 	}
 	if calledAs != "" {
 		c.Metadata = withKey(c.Metadata, "calledAs", clip(calledAs, maxName))
@@ -205,32 +209,18 @@ func (r *running) result(ctx context.Context, res *Result, err error) *Result {
 	if err != nil {
 		c.IsError = true
 		text := clip(ModelText(err), maxErrorText)
-		if c.Text != "" {
-			text = c.Text + "\n\n" + text
+		switch {
+		case c.Text == "":
+			c.Text = text
+		case !strings.HasSuffix(c.Text, text): // it is there if a tool passes on both of what Invoke returned
+			c.Text += "\n\n" + text
 		}
-		c.Text = text
 		var denied *DeniedError
 		if errors.As(err, &denied) && denied.EndTurn {
 			c.EndTurn = true
 		}
 	}
 	return &c
-}
-
-// bound applies the executor's policy to a result that no Define bounded. The
-// policy may be the host's own code, so it is not trusted not to panic.
-func (r *running) bound(ctx context.Context, c *Result) error {
-	spec := r.spec
-	if spec == nil {
-		spec = &Spec{Name: r.call.Tool}
-	}
-	before := *c
-	err := guard(func() error { return r.truncate(ctx, &r.call, spec, c) })
-	if err != nil {
-		*c = before
-		return errors.Join(err, defaultTruncate(ctx, &r.call, spec, c))
-	}
-	return nil
 }
 
 func (r *running) attachments(as []Attachment) []Attachment {
@@ -263,7 +253,7 @@ func (r *running) notRun() {
 func (r *running) abandonAfter(d time.Duration, why error) {
 	r.b.mu.Lock()
 	defer r.b.mu.Unlock()
-	if !r.settled {
+	if !r.settled && r.late == nil {
 		r.late = time.AfterFunc(d, func() { r.b.abandon(why, r) })
 	}
 }
@@ -309,6 +299,12 @@ func (r *running) flush(ctx context.Context) {
 
 func (r *running) crashOnPanic() bool { return r.b.ex.CrashOnPanic }
 
+func (r *running) over() bool {
+	r.b.mu.Lock()
+	defer r.b.mu.Unlock()
+	return r.settled
+}
+
 func (r *running) offers(name string) bool { return r.b.set.Has(name) }
 
 func (r *running) update(_ *Call, u Update) {
@@ -324,10 +320,20 @@ func (r *running) update(_ *Call, u Update) {
 	}
 }
 
+// truncate bounds res by the executor's policy. That may be the host's own code;
+// what it cannot do is done by the default, as the tool has done its work by now.
 func (r *running) truncate(ctx context.Context, c *Call, spec *Spec, res *Result) error {
-	if t := r.b.ex.Truncate; t != nil {
-		return t(ctx, c, spec, res)
+	t := r.b.ex.Truncate
+	if t == nil {
+		return defaultTruncate(ctx, c, spec, res)
 	}
+	before := *res
+	err := guard(func() error { return t(ctx, c, spec, res) })
+	if err == nil {
+		return nil
+	}
+	r.b.ex.log().Error("truncating a result failed", "tool", r.name(), "call", r.call.ID, "error", err)
+	*res = before
 	return defaultTruncate(ctx, c, spec, res)
 }
 
@@ -378,7 +384,12 @@ func (r *running) invoke(ctx context.Context, parent *Call, name string, input j
 		b.kids = append(b.kids, k)
 		b.launch(k)
 		b.mu.Unlock()
+		// The context may be one that the caller ends by itself.
+		unwatch := context.AfterFunc(ctx, func() {
+			k.abandonAfter(b.ex.grace(), &CancelledError{Cause: context.Cause(ctx)})
+		})
 		<-k.done
+		unwatch()
 	}
 	b.mu.Lock()
 	out := k.outcome

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/agenttool/tool/schema"
@@ -238,6 +239,9 @@ func (b *base) init(def Def, s *schema.Schema) error {
 			return fmt.Errorf("tool %q: alias: %w", def.Name, err)
 		}
 	}
+	if !takesObject(s.JSON()) {
+		return fmt.Errorf("tool %q: input schema: the arguments of a tool are a JSON object, so its type must be object", def.Name)
+	}
 	b.def, b.schema = def, s
 	if def.Strict {
 		b.opt = &schema.Options{Strict: true}
@@ -256,6 +260,25 @@ func (b *base) init(def Def, s *schema.Schema) error {
 		b.spec.Output = out.JSON()
 	}
 	return nil
+}
+
+// takesObject reports whether a schema does not say at its root that it is for
+// something else than objects: providers refuse a whole turn for one such tool.
+func takesObject(doc json.RawMessage) bool {
+	var root struct {
+		Type json.RawMessage `json:"type"`
+	}
+	if json.Unmarshal(doc, &root) != nil || root.Type == nil {
+		return true
+	}
+	var types []string
+	if json.Unmarshal(root.Type, &types) != nil {
+		types = []string{""}
+		if json.Unmarshal(root.Type, &types[0]) != nil {
+			return true
+		}
+	}
+	return slices.Contains(types, "object")
 }
 
 func (b *base) Name() string { return b.def.Name }
@@ -281,7 +304,8 @@ func (b *base) inputError(call *Call, err error) error {
 		e.Issues, e.Example, e.CutOff = se.Issues, se.Example, se.CutOff
 	}
 	if b.def.InputError != nil {
-		e.text = b.def.InputError(e)
+		// If it panics, the usual words stand: the tool did not run.
+		_ = guard(func() error { e.text = b.def.InputError(e); return nil })
 	}
 	return e
 }

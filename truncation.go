@@ -16,10 +16,10 @@ import (
 // the tools to go on with, if the model is offered them.
 func Truncator(p truncate.Policy) TruncateFunc {
 	return func(ctx context.Context, call *Call, spec *Spec, res *Result) error {
+		res.Text = validText(res.Text)
 		if res.Truncated != nil {
 			return nil
 		}
-		res.Text = validText(res.Text)
 		if _, own := res.Metadata["truncated"]; own || spec.MaxOutput < 0 {
 			res.Truncated = &Truncation{}
 			return nil
