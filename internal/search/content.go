@@ -171,7 +171,7 @@ func (g *grepWorker) encoding(head []byte, whole bool) func([]byte) ([]byte, err
 	if utf8.Valid(sample) && bytes.IndexByte(sample, 0) < 0 {
 		return nil
 	}
-	return g.decode(bytes.Clone(head))
+	return g.decode(head)
 }
 
 // partialRune is the length of an incomplete rune at the end of b.
@@ -315,8 +315,10 @@ func (g *grepWorker) finish(f file) {
 			return
 		}
 		weight = e.matches
-		fm.More = count - e.matches
 		fm.Lines = e.take()
+		if g.perFile >= 0 && e.matches >= g.perFile {
+			fm.More = count - e.matches
+		}
 	}
 	k.path = string(e.rel)
 	fm.Path = k.path

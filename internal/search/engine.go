@@ -33,7 +33,8 @@ type Options struct {
 	// mark. It gets the first up to 64 KiB of a file that holds a NUL or is
 	// not UTF-8, and returns a function that turns the whole content into UTF-8, or nil if it
 	// knows none: a file with a NUL is binary then, another is searched as it is. The function
-	// returns an error for content that is no text after all. Both are called concurrently.
+	// returns an error for content that is no text after all. Both are called concurrently, and
+	// neither may keep what it is given.
 	Decode func(sample []byte) func(content []byte) ([]byte, error)
 	// MaxWhole is the largest file that is held in memory, for multiline search
 	// and decoding, in bytes; 0 means 16 MiB.

@@ -28,7 +28,7 @@ func (e *Engine) Grep(ctx context.Context, root *os.Root, q Query) (*Result, err
 		return r, err
 	}
 	if r.Matches == 0 && r.Exact && q.Hints > 0 {
-		r.Hints = e.grepHints(ctx, root, q)
+		r.Hints = e.grepHints(ctx, root, q, &r.Stats)
 	}
 	return r, nil
 }
@@ -184,7 +184,9 @@ func (g *grep) result(w *walk) *Result {
 		}
 		n := it.weight
 		if g.q.Output == Lines {
-			fm.Lines, n = page(fm.Lines, skip, left, unlimited)
+			if fm.Lines, n = page(fm.Lines, skip, left, unlimited); skip+n < it.weight {
+				fm.More = 0 // the next page goes on in this file
+			}
 		}
 		skip = 0
 		left -= n

@@ -8,7 +8,7 @@ import (
 
 // grepHints looks for reasons why a search found nothing: each question gets a
 // share of the time. Only counts are asked for, so it holds no lines.
-func (e *Engine) grepHints(ctx context.Context, root *os.Root, q Query) *Hints {
+func (e *Engine) grepHints(ctx context.Context, root *os.Root, q Query, st *Stats) *Hints {
 	ctx, cancel := context.WithTimeout(ctx, q.Hints)
 	defer cancel()
 	h := &Hints{Complete: true}
@@ -35,7 +35,7 @@ func (e *Engine) grepHints(ctx context.Context, root *os.Root, q Query) *Hints {
 	if !q.Literal && !isPlain(q.Pattern) {
 		ask(&h.Literal, 2, func(a *Query) { a.Literal = true })
 	}
-	if !q.NoIgnore || q.Hidden != HiddenShown {
+	if st.Ignored+st.HiddenFiles > 0 {
 		ask(&h.Ignored, 1, func(a *Query) { a.NoIgnore, a.Hidden = true, HiddenShown })
 	}
 	return h
@@ -53,7 +53,7 @@ func isPlain(s string) bool {
 }
 
 // globHints does the same for paths.
-func (e *Engine) globHints(ctx context.Context, root *os.Root, q GlobQuery) *Hints {
+func (e *Engine) globHints(ctx context.Context, root *os.Root, q GlobQuery, st *Stats) *Hints {
 	ctx, cancel := context.WithTimeout(ctx, q.Hints)
 	defer cancel()
 	h := &Hints{Complete: true}
@@ -77,7 +77,7 @@ func (e *Engine) globHints(ctx context.Context, root *os.Root, q GlobQuery) *Hin
 	if !q.Fold {
 		ask(&h.OtherCase, 2, func(a *GlobQuery) { a.Fold = true })
 	}
-	if !q.NoIgnore || q.Hidden != HiddenShown {
+	if st.Ignored+st.HiddenFiles > 0 {
 		ask(&h.Ignored, 1, func(a *GlobQuery) { a.NoIgnore, a.Hidden = true, HiddenShown })
 	}
 	return h

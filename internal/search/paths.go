@@ -27,7 +27,7 @@ func (e *Engine) Glob(ctx context.Context, root *os.Root, q GlobQuery) (*GlobRes
 		return r, err
 	}
 	if r.Total == 0 && r.Exact && q.Hints > 0 {
-		r.Hints = e.globHints(ctx, root, q)
+		r.Hints = e.globHints(ctx, root, q, &r.Stats)
 	}
 	return r, nil
 }
@@ -45,7 +45,7 @@ func (e *Engine) glob(ctx context.Context, root *os.Root, q *GlobQuery) (*GlobRe
 	defer w.fs.close()
 	pattern := q.Pattern
 	if _, _, err := w.resolve(strings.Trim(pattern, "/")); err == nil && strings.ContainsAny(pattern, "*?[]{}\\") && len(q.Paths) == 0 {
-		pattern = quote(pattern) // such a path exists
+		pattern = glob.Quote(pattern) // such a path exists
 	}
 	v.p, err = glob.Compile(pattern, glob.Options{Fold: q.Fold, Separator: globSeparator})
 	if err != nil {
@@ -83,24 +83,6 @@ func (e *Engine) glob(ctx context.Context, root *os.Root, q *GlobQuery) (*GlobRe
 	}
 	r.More = max(r.Total-offset-len(r.Entries), 0)
 	return r, nil
-}
-
-// quote makes a pattern that matches s itself.
-func quote(s string) string {
-	var b strings.Builder
-	for _, c := range []byte(s) {
-		if strings.IndexByte(`*?[]{}\!`, c) >= 0 {
-			b.WriteByte('[')
-			if c == '!' || c == '\\' || c == '^' {
-				b.WriteByte('\\')
-			}
-			b.WriteByte(c)
-			b.WriteByte(']')
-			continue
-		}
-		b.WriteByte(c)
-	}
-	return b.String()
 }
 
 // globStarts moves the places where a walk begins down to where the pattern

@@ -411,3 +411,21 @@ func equalFold(a, b rune) bool {
 	}
 	return unicode.ToLower(a) == unicode.ToLower(b)
 }
+
+// Quote returns a pattern that matches the path s and nothing else.
+func Quote(s string) string {
+	var b strings.Builder
+	for _, c := range []byte(s) {
+		if strings.IndexByte(`*?[]{}\!`, c) >= 0 {
+			b.WriteByte('[')
+			if c == '!' || c == '\\' || c == '^' {
+				b.WriteByte('\\')
+			}
+			b.WriteByte(c)
+			b.WriteByte(']')
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}

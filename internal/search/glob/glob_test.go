@@ -226,3 +226,15 @@ func FuzzCompile(f *testing.F) {
 		}
 	})
 }
+
+// TestQuote: a quoted path is a pattern for that path.
+func TestQuote(t *testing.T) {
+	for _, path := range []string{"a", "a/b", "w{a", "w[b", "x]", "x}", "!a", "a!b", "a*b/c?", `back\slash`, "[!a]", "[^a]", "a,b", "{a,b}", "-", "日本"} {
+		p, err := Compile(Quote(path), Options{Anchored: true})
+		require.NoError(t, err, path)
+		assert.True(t, p.Match(path), path)
+		for _, other := range []string{"ab", "axb/cd", "b", "x"} {
+			assert.False(t, p.Match(other) && other != path, "%s matches %s", path, other)
+		}
+	}
+}

@@ -11,6 +11,7 @@ package pattern
 import (
 	"regexp"
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"sync"
 	"unicode"
@@ -45,7 +46,7 @@ type Options struct {
 // A Pattern is a compiled expression. It is safe for concurrent use.
 type Pattern struct {
 	// Multiline says that matches may span lines: it was asked for, or the
-	// expression names a line feed.
+	// expression names a line feed, or any character at all as (?s:.) and [\s\S] do.
 	Multiline bool
 	// KeepCR says that the expression names a carriage return, which then
 	// counts as part of the line even before a line feed.
@@ -86,12 +87,12 @@ func Compile(expr string, o Options) (*Pattern, error) {
 	if err != nil {
 		return nil, explain(expr, err)
 	}
-	p := &Pattern{Multiline: o.Multiline || names(re, '\n'), KeepCR: names(re, '\r')}
+	p := &Pattern{Multiline: o.Multiline || names(re, '\n') || namesAny(re), KeepCR: names(re, '\r')}
 	flags := "m"
 	if o.Case == Insensitive || o.Case == Smart && !hasUpper(re) {
 		flags += "i"
 	}
-	if p.Multiline {
+	if o.Multiline {
 		flags += "s"
 	}
 	if o.Word {
@@ -158,6 +159,13 @@ func names(re *syntax.Regexp, r rune) bool {
 		}
 	}
 	return false
+}
+
+// namesAny reports whether the expression asks for any character, line feeds
+// among them.
+func namesAny(re *syntax.Regexp) bool {
+	all := re.Op == syntax.OpCharClass && len(re.Rune) == 2 && re.Rune[0] == 0 && re.Rune[1] == unicode.MaxRune
+	return all || re.Op == syntax.OpAnyChar || slices.ContainsFunc(re.Sub, namesAny)
 }
 
 // hasUpper reports whether an upper-case letter is written in the expression,

@@ -236,3 +236,22 @@ func BenchmarkMatch(b *testing.B) {
 		run("plan", func() { m.Lines(benchText, nil) })
 	}
 }
+
+// TestMultilineByItself: an expression that asks for a line feed, or for any
+// character at all, means to span lines; "." does so only on request.
+func TestMultilineByItself(t *testing.T) {
+	for expr, want := range map[string]bool{
+		`a`: false, `a.b`: false, `[^"]+`: false, `\s+`: false, `[^a]`: false, `(?s)a`: false,
+		`a\nb`: true, `a[\s\S]*b`: true, `(?s)a.b`: true, `(?s:.)`: true, `[\r\n]`: true,
+	} {
+		p, err := Compile(expr, Options{})
+		require.NoError(t, err)
+		assert.Equal(t, want, p.Multiline, expr)
+	}
+	p, err := Compile(`b\n.*`, Options{})
+	require.NoError(t, err)
+	assert.Equal(t, "b\nc", p.Regexp().FindString("a\nb\nc\nd"))
+	p, err = Compile(`b.*`, Options{Multiline: true})
+	require.NoError(t, err)
+	assert.Equal(t, "b\nc\nd", p.Regexp().FindString("a\nb\nc\nd"))
+}
