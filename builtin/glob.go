@@ -34,15 +34,23 @@ func defineGlob(ts *Toolset) (operation, error) {
 
 func (ts *Toolset) planGlob(ctx context.Context, _ *tool.Call, in globInput) (*plan, error) {
 	base, pattern := in.Path, in.Pattern
-	if base == "" && filepath.IsAbs(pattern) {
-		base, pattern = splitAbsolute(pattern)
+	if filepath.IsAbs(pattern) {
+		base, pattern = ts.splitAbsolute(pattern)
 	}
 	if strings.TrimSpace(pattern) == "" {
 		return nil, fmt.Errorf("the pattern is empty; ** finds every file")
 	}
 	if _, err := glob.Compile(pattern, glob.Options{}); err != nil {
-		return nil, err
+		// A file may be called what is no pattern.
+		l, lerr := ts.searchBase(filepath.Join(base, pattern))
+		if lerr != nil || !l.inside || !l.exists() {
+			return nil, err
+		}
+		if pattern = "./" + glob.Quote(pattern); !compiles(pattern) {
+			return nil, err
+		}
 	}
+	base, pattern = ts.throughLink(base, pattern)
 	l, err := ts.searchBase(base)
 	if err != nil {
 		return nil, err
@@ -63,15 +71,55 @@ func (ts *Toolset) planGlob(ctx context.Context, _ *tool.Call, in globInput) (*p
 	return p, nil
 }
 
-// splitAbsolute takes an absolute pattern apart where its first special character is.
-func splitAbsolute(pattern string) (dir, rest string) {
-	p := filepath.ToSlash(pattern)
+func compiles(pattern string) bool {
+	_, err := glob.Compile(pattern, glob.Options{})
+	return err == nil
+}
+
+// splitAbsolute takes an absolute pattern apart. What begins with a slash but is
+// not there as an absolute path is meant from the project down.
+func (ts *Toolset) splitAbsolute(pattern string) (dir, rest string) {
+	dir, rest = splitWild(pattern)
+	if l, err := ts.searchBase(dir); err == nil && !l.exists() {
+		if l, err := ts.searchBase("." + dir); err == nil && l.isDir() {
+			dir = "." + dir
+		}
+	}
+	if rest != "" {
+		rest = "./" + rest // at the top of dir, not at any depth
+	}
+	return dir, rest
+}
+
+// splitWild takes a name apart before the first part that has a special character,
+// or that is the last.
+func splitWild(name string) (dir, rest string) {
+	p := filepath.ToSlash(name)
 	i := strings.IndexAny(p, `*?[{\`)
 	if i < 0 {
 		i = len(p)
 	}
 	cut := strings.LastIndexByte(p[:i], '/')
 	return p[:cut+1], p[cut+1:]
+}
+
+// throughLink moves the start of a search by name to where the plain directories
+// at the front of the pattern lead, if a link is among them: a search enters no
+// links but those that were named, and what lies outside has to be asked for.
+func (ts *Toolset) throughLink(base, pattern string) (dir, rest string) {
+	front, rest := splitWild(strings.TrimPrefix(pattern, "./"))
+	if front == "" || strings.HasPrefix(front, "/") || strings.HasPrefix(front, "!") || rest == "" {
+		return base, pattern
+	}
+	from, err := ts.searchBase(base)
+	if err != nil {
+		return base, pattern
+	}
+	to, err := ts.searchBase(filepath.Join(base, front))
+	if err != nil || !to.isDir() || to.abs == filepath.Join(from.abs, front) {
+		return base, pattern
+	}
+	return filepath.Join(base, front), "./" + rest
 }
 
 func (ts *Toolset) findFiles(ctx context.Context, l location, pattern string, in globInput) (*outcome, error) {
@@ -103,8 +151,14 @@ func (ts *Toolset) findFiles(ctx context.Context, l location, pattern string, in
 	switch {
 	case nothing && !res.TimedOut:
 		fmt.Fprintf(&b, "No files match %s.\n", clip(in.Pattern, 200))
-		if h := res.Hints; h != nil && h.OtherCase > 0 {
-			fmt.Fprintf(&b, "(%s would match if case were ignored)\n", plural(h.OtherCase, "file"))
+		if h := res.Hints; h != nil {
+			if h.OtherCase > 0 {
+				fmt.Fprintf(&b, "(%s would match if case were ignored)\n", plural(h.OtherCase, "file"))
+			}
+			res.Hidden = max(res.Hidden, h.Ignored)
+		}
+		if at, err := ts.searchBase(filepath.Join(l.abs, pattern)); err == nil && at.inside && at.isDir() && !strings.HasSuffix(pattern, "/") {
+			fmt.Fprintf(&b, "(%s is a directory; its files are %s/**)\n", at.display, at.display)
 		}
 	case len(names) == 0 && !nothing:
 		fmt.Fprintf(&b, "There are %s; offset %d is beyond the last.\n", plural(res.Total, "file"), in.Offset)
@@ -119,10 +173,11 @@ func (ts *Toolset) findFiles(ctx context.Context, l location, pattern string, in
 		fmt.Fprintf(&b, "(%s that git ignores would match; noIgnore=true shows them)\n", plural(h, "file"))
 		res.Stats.Ignored = 0
 	}
+	res.Exact = res.Exact && res.Stats.Unreadable == 0
 	res.Stats.Private = 0 // names are listed
 	notes(&b, &res.Stats, res.TimedOut, nothing, ts.limits.SearchTime)
 	return &outcome{result: &tool.Result{
 		Title: clip(in.Pattern, 200), Text: strings.TrimRight(b.String(), "\n"),
-		Metadata: map[string]any{"count": res.Total, "exact": res.Exact, "truncated": more > 0 || res.TimedOut},
+		Metadata: map[string]any{"count": res.Total, "exact": res.Exact, "truncated": more > 0 || res.TimedOut, "timedOut": res.TimedOut},
 	}}, nil
 }

@@ -5,7 +5,9 @@ import (
 	_ "embed" // descriptions
 	"errors"
 	"fmt"
+	"path"
 	"strings"
+	"time"
 
 	"github.com/agenttool/tool"
 	"github.com/agenttool/tool/internal/search"
@@ -49,13 +51,18 @@ func (ts *Toolset) planGrep(ctx context.Context, _ *tool.Call, in grepInput) (*p
 	l, err := ts.searchBase(in.Path)
 	var wild string // a path that is a glob is searched for below the root
 	if err == nil && !l.exists() && strings.ContainsAny(in.Path, "*?[{") {
-		if _, gerr := glob.Compile(in.Path, glob.Options{}); gerr == nil {
-			wild = in.Path
-			l, err = ts.searchBase("")
+		var dir string
+		dir, wild = splitWild(in.Path)
+		if _, err := glob.Compile("./"+wild, glob.Options{}); err != nil {
+			return nil, fmt.Errorf("path: %w", err)
 		}
+		l, err = ts.searchBase(dir)
 	}
 	if err != nil {
 		return nil, err
+	}
+	for i, g := range q.Include {
+		q.Include[i] = ts.includeBelow(g)
 	}
 	p := &plan{asks: ts.askSearch(l, "grep", in.Pattern, in.Path)}
 	if l.secret && !l.isDir() && !l.spill {
@@ -134,7 +141,7 @@ func (ts *Toolset) findLines(ctx context.Context, l location, wild string, q sea
 	s := place.scope(ts)
 	s.Include, s.Types, s.NoIgnore = q.Include, q.Types, q.NoIgnore
 	if wild != "" {
-		s.Paths = []string{wild}
+		s.Paths = []string{path.Join(glob.Quote(place.name), wild)}
 	}
 	if l.secret && !l.isDir() {
 		s.Private = nil // it was asked for by name, and allowed
@@ -143,7 +150,7 @@ func (ts *Toolset) findLines(ctx context.Context, l location, wild string, q sea
 	if q.Limit == 0 {
 		q.Limit = ts.limits.Matches
 	}
-	q.LineWidth = maxShownLine
+	q.TotalsWithin = totalsTime
 	if !l.isDir() {
 		q.MaxPerFile = -1 // there is no other file that it could crowd out
 	}
@@ -153,26 +160,35 @@ func (ts *Toolset) findLines(ctx context.Context, l location, wild string, q sea
 	}
 	if q.Output == search.Lines && in.Context == 0 && in.Offset == 0 && res.Exact && res.Matches > 0 && res.Matches <= fewMatches {
 		few := q
-		few.Before, few.After = autoContext, autoContext
-		if again, err := ts.engine.Grep(ctx, place.root, few); err == nil && again.Matches == res.Matches {
-			res = again
+		few.Before, few.After, few.Paths = autoContext, autoContext, nil
+		for _, f := range res.Files {
+			few.Paths = append(few.Paths, f.Path)
+		}
+		if again, err := ts.engine.Grep(ctx, place.root, few); err == nil && again.Matches == res.Matches && len(again.Files) == len(res.Files) {
+			res.Files, q.Before, q.After = again.Files, autoContext, autoContext
 		}
 	}
-	r := &grepText{place: place, res: res, q: &q, in: &in, budget: ts.limits.ReadBytes}
+	r := &grepText{place: place, res: res, q: &q, in: &in, budget: min(ts.limits.ReadBytes, maxGrepText)}
+	if wild != "" {
+		r.wild = in.Path
+	}
 	r.b.WriteString(note)
 	r.write()
 	notes(&r.b, &res.Stats, res.TimedOut, res.Matches == 0, ts.limits.SearchTime)
 	return &outcome{result: &tool.Result{
 		Title: clip(in.Pattern, 200), Text: strings.TrimRight(r.b.String(), "\n"),
 		Metadata: map[string]any{
-			"matches": res.Matches, "files": res.MatchedFiles, "exact": res.Exact,
-			"truncated": r.cut || res.TimedOut, "skipped": skipped(&res.Stats),
+			"matches": res.Matches, "files": res.MatchedFiles,
+			"exact":    res.Exact && res.Stats.Unreadable+res.Stats.TooLarge == 0,
+			"searched": res.Stats.Searched, "truncated": r.cut || res.TimedOut, "timedOut": res.TimedOut, "skipped": skipped(&res.Stats),
 		},
 	}}, nil
 }
 
-// maxShownLine is how much of a matching line is shown, in characters around the match.
-const maxShownLine = 400
+const (
+	maxGrepText = 30 << 10    // bytes of text that a search shows
+	totalsTime  = time.Second // after which files are not searched just to be counted
+)
 
 // grepText writes what the model reads of a result.
 type grepText struct {
@@ -180,7 +196,8 @@ type grepText struct {
 	res    *search.Result
 	q      *search.Query
 	in     *grepInput
-	budget int // bytes
+	wild   string // a path that is a glob
+	budget int    // bytes
 	b      strings.Builder
 	cut    bool
 }
@@ -205,11 +222,9 @@ func (r *grepText) write() {
 			r.cut = true
 			break
 		}
-		n := r.file(f)
+		n, more := r.file(f)
 		shown += n
-		if r.capped(f, n) {
-			hidden += f.More
-		}
+		hidden += more
 	}
 	total, what := r.res.Matches, "matches"
 	if r.q.Output != search.Lines {
@@ -227,29 +242,24 @@ func (r *grepText) write() {
 	}
 }
 
-// capped reports whether what is missing of a file, of which n lines were shown,
-// is missing because no file may crowd out the others. Otherwise the page is full.
-func (r *grepText) capped(f search.FileMatch, n int) bool {
-	return f.More > 0 && r.q.Output == search.Lines && r.q.MaxPerFile == 0 && n >= search.DefaultMaxPerFile
-}
-
-// file writes one file and returns how many matches, or files, were shown.
-func (r *grepText) file(f search.FileMatch) int {
+// file writes one file and returns how many matches, or files, were shown, and how
+// many matches no page shows, so that the file does not crowd out the others.
+func (r *grepText) file(f search.FileMatch) (n, more int) {
 	name := r.place.shown(f.Path)
 	switch r.q.Output {
 	case search.FilesOnly:
 		fmt.Fprintln(&r.b, name)
-		return 1
+		return 1, 0
 	case search.Counts:
 		fmt.Fprintf(&r.b, "%s: %d\n", name, f.Count)
-		return 1
+		return 1, 0
 	}
 	fmt.Fprintf(&r.b, "\n%s\n", name)
-	n, last := 0, 0
+	last := 0
 	for _, line := range f.Lines {
 		if r.b.Len() > r.budget {
 			r.cut = true
-			break
+			return n, 0
 		}
 		if last > 0 && line.Number > last+1 && r.q.Before+r.q.After > 0 {
 			r.b.WriteString("--\n")
@@ -262,6 +272,9 @@ func (r *grepText) file(f search.FileMatch) int {
 			n++
 		}
 		before, after := "", ""
+		if line.CutBefore && line.Column > 0 {
+			mark = fmt.Sprintf(":%d:", line.Column)
+		}
 		if line.CutBefore {
 			before = "…"
 		}
@@ -270,24 +283,33 @@ func (r *grepText) file(f search.FileMatch) int {
 		}
 		fmt.Fprintf(&r.b, "%d%s %s%s%s\n", line.Number, mark, before, visible(line.Text), after)
 	}
-	if r.capped(f, n) {
+	if f.More > 0 {
 		fmt.Fprintf(&r.b, "(%d more in this file; name it as path to see them)\n", f.More)
 	}
-	return n
+	return n, f.More
 }
 
 func (r *grepText) nothing() {
 	st := &r.res.Stats
 	switch {
 	case r.res.TimedOut:
-		fmt.Fprintf(&r.b, "No matches in the %s that could be searched in time.\n", plural(st.Searched, "file"))
+		fmt.Fprintf(&r.b, "No matches so far: %s of at least %d searched.\n", plural(st.Searched, "file"), max(st.Files, st.Searched))
 	case r.res.Exact && st.Skipped() == 0:
 		fmt.Fprintf(&r.b, "No matches in %s.\n", plural(st.Searched, "file"))
 	default:
-		fmt.Fprintf(&r.b, "No matches in the %s that were searched.\n", plural(st.Searched, "file"))
+		were := "were"
+		if st.Searched == 1 {
+			were = "was"
+		}
+		fmt.Fprintf(&r.b, "No matches in the %s that %s searched.\n", plural(st.Searched, "file"), were)
 	}
-	if st.Searched == 0 && r.in.Include != "" && st.Files == 0 {
-		fmt.Fprintf(&r.b, "(no file matches include %s)\n", clip(r.in.Include, 100))
+	if st.Files == 0 && !r.res.TimedOut && st.Unreadable == 0 {
+		for _, x := range [][2]string{{"path", r.wild}, {"include", r.in.Include}, {"type", r.in.Type}} {
+			if x[1] != "" {
+				fmt.Fprintf(&r.b, "(no file matches %s %s)\n", x[0], clip(x[1], 100))
+				break
+			}
+		}
 	}
 	if h := r.res.Hints; h != nil {
 		for _, x := range []struct {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/agenttool/tool/tooltest"
 	"github.com/stretchr/testify/assert"
@@ -175,6 +177,9 @@ func Generated() {}
 		{in{"pattern": "one", "word": true, "output": "count", "include": "*.go, *.py"}, "2 matches in 2 files\na.go: 1\nc.py: 1"},
 		{in{"pattern": "one", "include": "*,!*.go", "output": "count"}, "1 match in 1 file\nc.py: 1"},
 		{in{"pattern": "\\{\n\tOne", "output": "count"}, "1 match in 1 file\nb/b.go: 1"},
+		{in{"pattern": `Two[\s\S]+One`, "output": "count"}, "1 match in 1 file\nb/b.go: 1"},
+		{in{"pattern": "(?s)Two.*One", "output": "count"}, "1 match in 1 file\nb/b.go: 1"},
+		{in{"pattern": "\\{\n.*", "path": "b", "context": 1}, "1 match in 1 file\n\nb/b.go\n2- \n3: func Two() {\n4: \tOne()\n5- }"},
 		{in{"pattern": "One", "path": "b/*.go", "output": "count"}, "1 match in 1 file\nb/b.go: 1"},
 		{in{"pattern": "one", "ignoreCase": true, "output": "files", "limit": 1}, "3 files match\na.go\n\n(1 of 3 files shown; go on with offset=1, or narrow the pattern, path or include)"},
 		{in{"pattern": "one", "ignoreCase": true, "output": "files", "limit": 2, "offset": 1}, "3 files match\nb/b.go\nc.py"},
@@ -216,6 +221,7 @@ func TestGrepLines(t *testing.T) {
 	assert.Contains(t, text, "needle")
 	assert.Less(t, len(text), 1000, "a minified file does not drown the rest")
 	b.put("many", strings.Repeat("hit\n", 250))
+	assert.Contains(t, text, "\n1:50001: …xxx", "the column says where")
 	text = b.ok("grep", in{"pattern": "hit"})
 	assert.Contains(t, text, "250 matches in 1 file")
 	assert.Contains(t, text, "20: hit\n(230 more in this file; name it as path to see them)")
@@ -278,8 +284,117 @@ func TestUnreadableIsCounted(t *testing.T) {
 	defer os.Chmod(b.path("d"), 0o777)
 	require.NoError(t, os.Chmod(b.path("f"), 0))
 	text := b.ok("grep", in{"pattern": "x"})
-	assert.Contains(t, text, "1 unreadable director")
-	assert.Contains(t, text, "1 file that could not be read")
+	assert.Contains(t, text, "No matches in the 0 files that were searched.\n(not searched: 2 files or directories that could not be read)")
+	res, err := b.run("grep", in{"pattern": "x"})
+	require.NoError(t, err)
+	assert.Equal(t, false, res.Metadata["exact"], "not everything was searched")
+	assert.Contains(t, b.ok("grep", in{"pattern": "x", "path": "f"}), "(not searched: 1 file or directory that could not be read)")
+}
+
+// TestSearchNames: names that are no patterns, that lead through links, and that
+// begin at the root of the file system or of the project.
+func TestSearchNames(t *testing.T) {
+	outside := tooltest.Workspace(t, "-- o.txt --\nTODO outside\n-- sub/o.txt --\nTODO below\n")
+	b := newBench(t, tree1+`
+-- w{a --
+brace
+-- sub/w[b --
+-- My Notes.md --
+TODO notes
+`, Config{})
+	require.NoError(t, os.Symlink("app", b.path("link")))
+	require.NoError(t, os.Symlink(outside, b.path("out")))
+	for _, c := range []struct{ pattern, path, want string }{
+		{"w{a", "", "w{a"},
+		{"w[b", "sub", "sub/w[b"},
+		{"sub/w[b", "", "sub/w[b"},
+		{"link/**/*.tsx", "", "app/[id]/page.tsx"},
+		{b.path("*.go"), "", "a.go"}, // at the top, not at any depth
+		{b.path("*.go"), "sub", "a.go"},
+		{"/app/**/*.tsx", "", "app/[id]/page.tsx"},
+	} {
+		assert.Equal(t, c.want, b.ok("glob", in{"pattern": c.pattern, "path": c.path}), c.pattern)
+		assert.Equal(t, []string{"glob " + c.pattern}, b.asks())
+	}
+	asks := "external_directory " + filepath.ToSlash(outside) + "/*"
+	assert.Equal(t, filepath.ToSlash(outside)+"/o.txt", b.ok("glob", in{"pattern": "out/*.txt"}))
+	assert.Equal(t, []string{asks, "glob out/*.txt"}, b.asks())
+	assert.Contains(t, b.ok("glob", in{"pattern": "sub"}), "(sub is a directory; its files are sub/**)")
+	assert.Contains(t, b.ok("glob", in{"pattern": "**/out.go"}), "(1 file that git ignores would match; noIgnore=true shows them)")
+
+	for _, c := range []struct {
+		args in
+		want string
+	}{
+		{in{"path": b.path("app/**")}, "app/[id]/page.tsx: 1"},
+		{in{"path": "app/[id]/*.tsx"}, "app/[id]/page.tsx: 1"},
+		{in{"path": "link/*/*"}, "app/[id]/page.tsx: 1"},
+		{in{"path": "build/*.go"}, "build/out.go: 1"},
+		{in{"include": b.path("*.go")}, "a.go: 1"},
+		{in{"include": "app/"}, "app/[id]/page.tsx: 1"},
+		{in{"include": "My Notes*.md"}, "My Notes.md: 1"},
+		{in{"path": "out/*.txt"}, filepath.ToSlash(outside) + "/o.txt: 1"},
+		{in{"path": filepath.Join(outside, "z*")}, "no file matches path"},
+		{in{"path": filepath.Join(outside, "s*/*")}, filepath.ToSlash(outside) + "/sub/o.txt: 1"},
+	} {
+		c.args["pattern"], c.args["output"] = "TODO", "count"
+		assert.Contains(t, b.ok("grep", c.args), c.want, "%v", c.args)
+	}
+	assert.Contains(t, b.fails("grep", in{"pattern": "x", "path": "nope/*.go"}), "not found: nope")
+	assert.Contains(t, b.fails("grep", in{"pattern": "x", "path": "{a"}), "path: invalid glob")
+}
+
+// TestGrepEncodings: what read shows of a text in another encoding is what is searched.
+func TestGrepEncodings(t *testing.T) {
+	b := newBench(t, "", Config{})
+	for name, data := range map[string]string{
+		"utf16": "h\x00a\x00l\x00l\x00o\x00 \x00w\x00o\x00r\x00l\x00d\x00\n\x00",
+		"1252":  "Gr\xfc\xdfe aus K\xf6ln\nna\xefve caf\xe9 \xfcberall\n",
+		"sjis":  "\x82\xb1\x82\xea\x82\xcd\x93\xfa\x96{\x8c\xea\x82\xcc\x83e\x83L\x83X\x83g\x82\xc5\x82\xb7\x81B\n",
+	} {
+		b.put(name, data)
+	}
+	for pattern, want := range map[string]string{"hallo": "utf16: 1", "Köln$": "1252: 1", "überall": "1252: 1", "日本語": "sjis: 1"} {
+		assert.Equal(t, "1 match in 1 file\n"+want, b.ok("grep", in{"pattern": pattern, "output": "count"}), pattern)
+	}
+	b.put("large", strings.Repeat("caf\xe9 na\xefve und fr\xf6hlich\n", 10_000)+"Stra\xdfe\n")
+	assert.Contains(t, b.ok("grep", in{"pattern": "Straße"}), "10001: Straße")
+	b.put("bin", "TODO\x00\x01\x02\xff\xfe")
+	assert.Contains(t, b.ok("grep", in{"pattern": "TODO"}), "(not searched: 1 binary file)")
+}
+
+// TestGrepPages: the pages together are all lines that are shown of each file.
+func TestGrepPages(t *testing.T) {
+	b := newBench(t, "", Config{})
+	want := map[string]int{}
+	for i := range 12 {
+		name := fmt.Sprintf("f%02d", i)
+		b.put(name, strings.Repeat("hit\n", 3*i+1))
+		want[name] = min(3*i+1, 20)
+	}
+	for _, limit := range []int{1, 7, 15, 20, 1000} {
+		got, more, offset := map[string]int{}, 0, 0
+		for {
+			text := b.ok("grep", in{"pattern": "hit", "limit": limit, "offset": offset})
+			var file string
+			for line := range strings.Lines(text) {
+				switch line = strings.TrimSpace(line); {
+				case strings.HasPrefix(line, "f"):
+					file = line
+				case strings.HasSuffix(line, ": hit"):
+					got[file]++
+					offset++
+				case strings.Contains(line, "more in this file"):
+					more++
+				}
+			}
+			if !strings.Contains(text, fmt.Sprintf("go on with offset=%d,", offset)) {
+				break
+			}
+		}
+		assert.Equal(t, want, got, "limit %d", limit)
+		assert.Equal(t, 5, more, "limit %d: each file that has more says so once", limit)
+	}
 }
 
 // TestIgnoreLikeGit compares the listing with git's on trees where the two agree
@@ -315,20 +430,38 @@ b/
 	assert.ElementsMatch(t, want, got)
 }
 
-// FuzzSplitGlobs: what is split off is in the list, in order, and nothing but
-// separators is lost.
+func TestSplitGlobs(t *testing.T) {
+	for _, c := range []struct {
+		list string
+		want []string
+	}{
+		{"", nil},
+		{"*.go", []string{"*.go"}},
+		{"*.go *.{ts, tsx},!x", []string{"*.go", "*.{ts, tsx}", "!x"}},
+		{"Makefile", []string{"Makefile"}},
+		{"My Notes*.md", []string{"My Notes*.md", "My", "Notes*.md"}},
+		{"Makefile *.mk", []string{"Makefile *.mk", "Makefile", "*.mk"}},
+	} {
+		assert.Equal(t, c.want, splitGlobs(c.list), c.list)
+	}
+}
+
+// FuzzSplitGlobs: what is split off is in the list, and nothing but separators is
+// lost.
 func FuzzSplitGlobs(f *testing.F) {
 	f.Add("*.go, !x_test.go")
 	f.Add("*.{a,b} c")
 	f.Add("{a,b")
 	f.Add("}],[x, ]")
 	f.Fuzz(func(t *testing.T, list string) {
-		rest := list
+		kept := ""
 		for _, g := range splitGlobs(list) {
-			_, after, ok := strings.Cut(rest, g)
-			require.True(t, ok, "%q is not in %q", g, list)
 			require.NotEmpty(t, g)
-			rest = after
+			require.Contains(t, list, g)
+			kept += g
+		}
+		for _, r := range list {
+			require.True(t, strings.ContainsRune(kept, r) || r == ',' || unicode.IsSpace(r) || r == utf8.RuneError, "%q of %q is lost", r, list)
 		}
 	})
 }

@@ -1,16 +1,19 @@
 package builtin
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/agenttool/tool"
 	"github.com/agenttool/tool/internal/search"
+	"github.com/agenttool/tool/internal/textfile"
 )
 
 // hintTime is how long a search that found nothing looks for the reason.
@@ -19,7 +22,26 @@ const hintTime = 300 * time.Millisecond
 // newEngine makes the engine behind glob, grep and ls. The user's own ignore file
 // counts, as it does for git.
 func newEngine() *search.Engine {
-	return search.New(search.Options{ExcludesFile: search.UserExcludes(), TempSuffix: tempSuffix})
+	return search.New(search.Options{ExcludesFile: search.UserExcludes(), TempSuffix: tempSuffix, Decode: legacyText})
+}
+
+// legacyText says how to turn a file that begins with sample into UTF-8, so that
+// what read shows is what grep searches; nil if it is UTF-8 or no text.
+func legacyText(sample []byte) func([]byte) ([]byte, error) {
+	if i := bytes.LastIndexByte(sample, '\n'); i > 0 && len(sample) >= 64<<10 {
+		sample = sample[:i+1&^3] // not within a character, also of UTF-16 and UTF-32
+	}
+	f, err := textfile.Decode(sample, nil)
+	if err != nil || f.Lossy || f.Encoding.Plain() {
+		return nil
+	}
+	return func(content []byte) ([]byte, error) {
+		f, err := textfile.Decode(content, nil)
+		if err != nil {
+			return nil, err
+		}
+		return []byte(f.Text), nil
+	}
 }
 
 // searchPlace is where a search happens: what it is about lies at name below root.
@@ -101,15 +123,19 @@ func notes(b *strings.Builder, st *search.Stats, timedOut, nothing bool, limit t
 		fmt.Fprintf(b, "(stopped after %s: not everything was searched; name a smaller path)\n", limit)
 	}
 	for _, n := range []struct {
-		count int
-		text  string
+		count     int
+		one, many string
+		text      string
 	}{
-		{st.Private, "%s with secrets; name one as path to ask for it"},
-		{st.Unreadable, "%s or directories that could not be read"},
-		{st.TooLarge, "%s too large for this search"},
+		{st.Private, "file", "files", "with secrets; name one as path to ask for it"},
+		{st.Unreadable, "file or directory", "files or directories", "that could not be read"},
+		{st.TooLarge, "file", "files", "too large for this search"},
 	} {
-		if n.count > 0 {
-			fmt.Fprintf(b, "(not searched: "+n.text+")\n", plural(n.count, "file"))
+		switch {
+		case n.count == 1:
+			fmt.Fprintf(b, "(not searched: 1 %s %s)\n", n.one, n.text)
+		case n.count > 1:
+			fmt.Fprintf(b, "(not searched: %d %s %s)\n", n.count, n.many, n.text)
 		}
 	}
 	if !nothing {
@@ -131,9 +157,27 @@ func skipped(st *search.Stats) map[string]any {
 	}
 }
 
-// splitGlobs takes a list of globs apart at commas and blanks outside of braces
-// and brackets.
+// splitGlobs takes a list of globs apart: at commas, and at blanks. If not each
+// part looks like a glob or the name of a file, the blanks may belong to a name,
+// as in "My Notes*.md", and the whole counts too.
 func splitGlobs(list string) []string {
+	var out []string
+	for _, g := range splitOutside(list, ",\n") {
+		parts := splitOutside(g, " \t")
+		if slices.ContainsFunc(parts, func(p string) bool { return !strings.ContainsAny(p, "*?!.") }) {
+			out = append(out, g)
+			if len(parts) == 1 {
+				continue
+			}
+		}
+		out = append(out, parts...)
+	}
+	return out
+}
+
+// splitOutside takes a list apart at any of the separators that is outside of
+// braces and brackets.
+func splitOutside(list, separators string) []string {
 	var out []string
 	depth, start := 0, 0
 	flush := func(end int) {
@@ -148,12 +192,28 @@ func splitGlobs(list string) []string {
 			depth++
 		case (c == '}' || c == ']') && depth > 0:
 			depth--
-		case depth == 0 && (c == ',' || c == ' ' || c == '\n' || c == '\t'):
+		case depth == 0 && strings.IndexByte(separators, c) >= 0:
 			flush(i)
 		}
 	}
 	flush(len(list))
 	return out
+}
+
+// includeBelow makes an include relative to the project if it is absolute, and one
+// that names a directory mean what is in it.
+func (ts *Toolset) includeBelow(g string) string {
+	g, not := strings.CutPrefix(g, "!")
+	if strings.HasSuffix(g, "/") {
+		g += "**"
+	}
+	if filepath.IsAbs(g) && within(ts.fsys.dir, filepath.Clean(g)) {
+		g = "./" + ts.fsys.rel(g)
+	}
+	if not {
+		return "!" + g
+	}
+	return g
 }
 
 // searchError is an engine's error as the outcome of a call: a context that ended
