@@ -48,7 +48,9 @@ func (ts *Toolset) planCell(c *change, in editInput) error {
 			}
 			after++
 		}
-		return c.editNotebook([]notebook.Span{n.Insert(after, kind, strings.TrimSuffix(lf(text(in.NewString)), "\n"))})
+		source := strings.TrimSuffix(lf(text(in.NewString)), "\n")
+		c.view = cellView(after+1, source)
+		return c.editNotebook([]notebook.Span{n.Insert(after, kind, source)})
 	}
 	i, err := c.cell(n, in.Cell)
 	if err != nil {
@@ -57,12 +59,14 @@ func (ts *Toolset) planCell(c *change, in editInput) error {
 	ref := "cell " + strconv.Itoa(i+1)
 	switch in.CellAction {
 	case "delete":
+		c.view = fmt.Sprintf("cell %d is gone; the cells behind it are numbered anew", i+1)
 		return c.editNotebook([]notebook.Span{n.Delete(i)})
 	case "clear-outputs":
 		spans := n.ClearOutputs(i)
 		if len(spans) == 0 {
 			return fmt.Errorf("%s: %s has no outputs; nothing was changed", oneLine(c.l.given), ref)
 		}
+		c.view = ref + " has no outputs now"
 		return c.editNotebook(spans)
 	case "replace":
 		source := strings.TrimSuffix(lf(text(in.NewString)), "\n")
@@ -99,7 +103,23 @@ func (ts *Toolset) newSource(c *change, n *notebook.Notebook, i int, source stri
 	if cell := n.Cells[i]; len(cell.Outputs) > 0 {
 		c.notes = append(c.notes, fmt.Sprintf("cell %d keeps the outputs of its old text; cellAction clear-outputs removes them", i+1))
 	}
+	c.view = strings.TrimPrefix(c.view+"\n"+cellView(i+1, source), "\n")
 	return []notebook.Span{n.SetSource(i, source)}
+}
+
+// cellView shows a cell as it is after a change.
+func cellView(number int, source string) string {
+	lines := strings.Split(source, "\n")
+	var b strings.Builder
+	fmt.Fprintf(&b, "cell %d now:", number)
+	for i, l := range lines {
+		if i == maxContext {
+			b.WriteString("\n…")
+			break
+		}
+		b.WriteString("\n" + visible(cutLine(l, 300)))
+	}
+	return b.String()
 }
 
 func (c *change) editNotebook(spans []notebook.Span) error {

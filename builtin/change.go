@@ -36,6 +36,7 @@ type change struct {
 	places []match.Place // where the edit matched
 	notes  []string      // for the result
 	syntax []string      // errors that after has and raw has not
+	view   string        // what to show of the result in the place of its lines
 	script bool          // the file gets the execute bits
 	back   bool          // it takes back an earlier change
 
@@ -82,8 +83,11 @@ func (ts *Toolset) openFile(p *plan, l location) (*change, error) {
 
 // readFile fills in what the file holds now, and what the session knows of it.
 func (ts *Toolset) readFile(ctx context.Context, sessionID string, c *change) error {
-	var err error
-	if c.raw, c.state, err = textfile.ReadFile(ctx, ts.fsys.root, c.at, ts.limits.FileBytes); err != nil {
+	err := atRest(ctx, func() (err error) {
+		c.raw, c.state, err = textfile.ReadFile(ctx, ts.fsys.root, c.at, ts.limits.FileBytes)
+		return err
+	})
+	if err != nil {
 		return readError(c.l, err)
 	}
 	c.known = ts.memory.check(sessionID, c.l, c.state)
@@ -92,6 +96,26 @@ func (ts *Toolset) readFile(ctx context.Context, sessionID string, c *change) er
 		return nil
 	}
 	return err
+}
+
+// atRest tries f again while the file that it reads is being replaced by others.
+func atRest(ctx context.Context, f func() error) error {
+	const tries = 12
+	wait := time.Millisecond
+	for i := 1; ; i++ {
+		err := f()
+		if i == tries || !errors.Is(err, fsroot.ErrChanged) && !errors.Is(err, textfile.ErrUnstable) {
+			return err
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-ctx.Done():
+			timer.Stop()
+			return ctx.Err()
+		case <-timer.C:
+		}
+		wait = min(2*wait, 50*time.Millisecond)
+	}
 }
 
 // text returns the file's text, or why it cannot be edited as text.

@@ -117,19 +117,25 @@ func (ts *Toolset) askWrites(places []location) []ask {
 // shownError is a refusal whose words repeat what is in a file. Who was not shown
 // the file reads plain instead, unless it may read the file.
 type shownError struct {
-	err   error
-	plain error
-	l     location
+	err    error
+	plain  error
+	places []location
 }
 
 func (e *shownError) Error() string { return e.err.Error() }
 func (e *shownError) Unwrap() error { return e.err }
 
 func (e *shownError) detail() *detail {
-	if e.l.secret {
+	if slices.ContainsFunc(e.places, func(l location) bool { return l.secret }) {
 		return nil
 	}
-	return &detail{ask: readRequest(e.l), err: e.err}
+	req := readRequest(e.places[0])
+	for _, l := range e.places[1:] {
+		if !slices.Contains(req.Patterns, l.display) {
+			req.Patterns = append(req.Patterns, l.display)
+		}
+	}
+	return &detail{ask: req, err: e.err}
 }
 
 // toldError is an error in whole sentences.
@@ -160,7 +166,7 @@ func (c *change) refuse(err error) error {
 	default:
 		return full
 	}
-	return &shownError{err: full, plain: plain, l: c.l}
+	return &shownError{err: full, plain: plain, places: []location{c.l}}
 }
 
 // finish computes what follows from the new content: formatting, syntax, diffs.

@@ -33,6 +33,8 @@ var valid = []struct{ tool, input string }{
 	{"read", `{"filePath":"d"}`},
 	{"write", `{"filePath":"new.txt","content":"x\n"}`},
 	{"edit", `{"filePath":"a.txt","oldString":"alpha","newString":"alpha "}`},
+	{"multiedit", `{"filePath":"d/b.txt","edits":[{"oldString":"beta","newString":"beta "}]}`},
+	{"apply_patch", `{"patchText":"*** Begin Patch\n*** Update File: a.txt\n@@\n+x\n alpha\n*** End Patch"}`},
 	{"ls", `{}`},
 	{"glob", `{"pattern":"**/*.txt"}`},
 	{"grep", `{"pattern":"a"}`},

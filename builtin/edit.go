@@ -320,6 +320,10 @@ func (c *change) writeEdit(b *strings.Builder) {
 
 // writeContext shows the changed lines and those around them.
 func (c *change) writeContext(b *strings.Builder) {
+	if c.view != "" {
+		b.WriteString("\n" + c.view)
+		return
+	}
 	lines := splitLines(c.newText)
 	shown, last := 0, 0
 	for _, h := range c.diff.Hunks {

@@ -123,6 +123,15 @@ func (f *fsys) resolveFrom(dir, name string) (location, error) {
 	return f.located(p)
 }
 
+// resolveLink is resolve for a name whose last link, if it is one, is meant itself.
+func (f *fsys) resolveLink(name string) (location, error) {
+	p, err := f.root.ResolveLink(name)
+	if err != nil {
+		return location{}, err
+	}
+	return f.located(p)
+}
+
 func (f *fsys) located(p *fsroot.Path) (location, error) {
 	l := location{
 		Path: p, given: p.Given, abs: p.Resolved, display: p.Display, info: p.Info,

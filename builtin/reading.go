@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -61,7 +63,12 @@ func (r *reading) result() (*tool.Result, error) {
 
 // head returns the first bytes of the file and its size.
 func (r *reading) head() ([]byte, int64, error) {
-	f, info, err := r.ts.fsys.root.Open(r.at)
+	var f *os.File
+	var info fs.FileInfo
+	err := atRest(r.ctx, func() (err error) {
+		f, info, err = r.ts.fsys.root.Open(r.at)
+		return err
+	})
 	if err != nil {
 		return nil, 0, err
 	}
@@ -83,7 +90,11 @@ func (r *reading) text() (*tool.Result, error) {
 	for _, g := range r.in.Ranges {
 		q.Ranges = append(q.Ranges, textfile.Range{Offset: g.Offset, Limit: g.Limit})
 	}
-	v, err := r.ts.reader.Read(r.ctx, r.at, q)
+	var v *textfile.View
+	err := atRest(r.ctx, func() (err error) {
+		v, err = r.ts.reader.Read(r.ctx, r.at, q)
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}

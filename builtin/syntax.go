@@ -75,7 +75,12 @@ func checkGo(src string) (out []syntaxError) {
 	if !errors.As(err, &list) {
 		return nil
 	}
+	line := 0
 	for _, e := range list {
+		if e.Pos.Line == line {
+			continue // what follows from the first error of a line
+		}
+		line = e.Pos.Line
 		out = append(out, syntaxError{e.Pos.Line, e.Pos.Column, e.Msg})
 	}
 	return out

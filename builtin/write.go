@@ -177,7 +177,7 @@ func (ts *Toolset) refuseUnread(c *change) error {
 	if n > firstLines {
 		more = "\n…"
 	}
-	return &shownError{err: fmt.Errorf("%w. It begins:%s%s", plain, b.String(), more), plain: plain, l: c.l}
+	return &shownError{err: fmt.Errorf("%w. It begins:%s%s", plain, b.String(), more), plain: plain, places: []location{c.l}}
 }
 
 // checkShrink refuses content that leaves out most of a file and says so in a

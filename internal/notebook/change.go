@@ -136,8 +136,8 @@ func (n *Notebook) Delete(i int) Span {
 	switch {
 	case len(items) == 1:
 		return Span{n.cells.start, n.cells.end, "[]"}
-	case i+1 < len(items):
-		return Span{items[i].start, items[i+1].start, ""}
+	case i == 0:
+		return Span{items[0].start, items[1].start, ""}
 	}
 	return Span{items[i-1].end, items[i].end, ""}
 }
@@ -174,16 +174,21 @@ func (n *Notebook) Insert(after int, kind, source string) Span {
 
 // cell writes a cell with its keys in the order of their names, as Jupyter does.
 func (n *Notebook) cell(base string, spread bool, kind, source, id string) string {
-	members := []string{`"cell_type": ` + n.quote(kind)}
+	colon := ": "
+	if !spread && n.comma() == "," {
+		colon = ":"
+	}
+	member := func(name, value string) string { return `"` + name + `"` + colon + value }
+	members := []string{member("cell_type", n.quote(kind))}
 	if kind == "code" {
-		members = append(members, `"execution_count": null`)
+		members = append(members, member("execution_count", "null"))
 	}
 	if id != "" {
-		members = append(members, `"id": `+n.quote(id))
+		members = append(members, member("id", n.quote(id)))
 	}
-	members = append(members, `"metadata": {}`)
+	members = append(members, member("metadata", "{}"))
 	if kind == "code" {
-		members = append(members, `"outputs": []`)
+		members = append(members, member("outputs", "[]"))
 	}
 	var items []string
 	for _, l := range strings.SplitAfter(source, "\n") {
@@ -192,7 +197,7 @@ func (n *Notebook) cell(base string, spread bool, kind, source, id string) strin
 		}
 	}
 	if !spread {
-		members = append(members, `"source": [`+strings.Join(items, n.comma())+`]`)
+		members = append(members, member("source", "["+strings.Join(items, n.comma())+"]"))
 		return "{" + strings.Join(members, n.comma()) + "}"
 	}
 	in := base + n.unit()
@@ -201,7 +206,7 @@ func (n *Notebook) cell(base string, spread bool, kind, source, id string) strin
 		deep := "\n" + in + n.unit()
 		list = "[" + deep + strings.Join(items, ","+deep) + "\n" + in + "]"
 	}
-	members = append(members, `"source": `+list)
+	members = append(members, member("source", list))
 	return "{\n" + in + strings.Join(members, ",\n"+in) + "\n" + base + "}"
 }
 
