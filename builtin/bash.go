@@ -80,7 +80,7 @@ func (ts *Toolset) planBash(_ context.Context, _ *tool.Call, in bashInput) (*pla
 		limit = time.Duration(in.Timeout) * time.Millisecond
 	}
 	limit = min(limit, ts.limits.MaxCommandTime)
-	r := &running{ts: ts, in: in, dir: dir.abs, limit: limit}
+	r := &running{ts: ts, in: in, dir: dir.abs, limit: limit, writes: s.writes()}
 	if !ts.cfg.Bash.NoHints {
 		r.hint = interactiveHint(s.Script)
 	}

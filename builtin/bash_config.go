@@ -56,6 +56,23 @@ type BashConfig struct {
 	// question, beside such as CI and NODE_ENV. A trailing * stands for any rest.
 	BenignEnv []string
 
+	// TrustUnknown asks nothing about files that are not known before a command
+	// runs, as in cat "$f": the rule for the command decides. Otherwise that is a
+	// question of leaving the project.
+	TrustUnknown bool
+
+	// AllowReadOnly lets commands that provably change nothing run without a rule,
+	// unless a rule that names them asks or denies.
+	AllowReadOnly bool
+
+	// Sandbox, if not nil, starts the commands; see [DetectSandbox]. They may then
+	// write to the project, to the directory for temporary files, and to files
+	// outside that were asked about, and to what SandboxPolicy says beside: caches
+	// such as GOCACHE are not in it by themselves. What was enforced is in the
+	// result's metadata under "sandbox".
+	Sandbox       Sandbox
+	SandboxPolicy SandboxPolicy
+
 	// NoHints leaves out the hint that a program wants a terminal.
 	NoHints bool
 }

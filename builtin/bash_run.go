@@ -27,6 +27,9 @@ type running struct {
 	dir   string
 	limit time.Duration
 	hint  string // what to know before it has even ended
+
+	writes   []string         // files that it would write
+	enforced *SandboxEnforced // nil without a sandbox
 }
 
 // run runs the command. The result is there also if the call was cancelled.
@@ -54,6 +57,9 @@ func (r *running) run(ctx context.Context) (*tool.Result, error) {
 	}
 	if r.in.Background {
 		spec.Timeout = 0
+	}
+	if ts.cfg.Bash.Sandbox != nil {
+		spec.Start = r.sandboxed
 	}
 	p, err := proc.Start(ctx, spec)
 	if err != nil {
@@ -127,6 +133,9 @@ func (r *running) result(ctx context.Context, p *proc.Process, res *proc.Result,
 	}
 	if j != nil {
 		meta["job"] = j.id
+	}
+	if r.enforced != nil {
+		meta["sandbox"] = sandboxMeta(r.enforced)
 	}
 	if members := append(append([]proc.Member{}, res.Leftovers...), res.Ended...); len(members) > 0 {
 		meta["leftovers"] = membersMeta(members)
