@@ -71,10 +71,13 @@ func (ts *Toolset) sandboxPolicy(writes []string) *SandboxPolicy {
 		if within(ts.fsys.dir, w) {
 			continue
 		}
-		if _, err := os.Stat(w); err != nil {
-			w = filepath.Dir(w) // where it would be made
+		switch l, err := ts.fsys.resolve(w); {
+		case err != nil: // it cannot be written at all
+		case l.exists():
+			add(l.abs)
+		default:
+			add(filepath.Dir(l.abs)) // where it would be made
 		}
-		add(w)
 	}
 	if p.Read != nil {
 		p.Read = append(slices.Clone(p.Read), ts.fsys.dir)
