@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -250,4 +251,23 @@ func TestDenialIsPunctuatedOnce(t *testing.T) {
 	} {
 		assert.Contains(t, (&tool.DeniedError{Reason: reason}).Error(), "denied. "+want, "%q", reason)
 	}
+}
+
+// What a model reads about a text that is no JSON is about the text alone, and a
+// notice says each thing once.
+func TestWordsAreSaidOnce(t *testing.T) {
+	type in struct {
+		B []byte `json:"b"`
+	}
+	w := tool.Define(tool.Def{Name: "w", Description: "A tool."},
+		func(context.Context, *tool.Call, in) (*tool.Result, error) {
+			return tool.Text(strings.Repeat("line\n", 3000)), nil
+		})
+	read := func(input string) string {
+		return (&tool.Executor{}).Do(t.Context(), edgeSet(t, w), &tool.Call{ID: "1", Tool: "w", Input: json.RawMessage(input)}).Result.Text
+	}
+	assert.Contains(t, read(`{"b":"",}`), "arguments:\n- invalid JSON at byte")
+	assert.Contains(t, read(`{"b":"!!"}`), "/b: want string with base64, got string \"!!\"")
+	assert.True(t, strings.HasSuffix(read(`{"b":""}`),
+		"omitted; the full text was not kept. Call the tool again with a narrower request.]"))
 }

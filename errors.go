@@ -72,7 +72,11 @@ func (e *InputError) Error() string {
 	}
 	fmt.Fprintf(&b, "The %s tool was called with invalid arguments:\n", e.Tool)
 	if len(e.Issues) == 0 && e.Err != nil {
-		fmt.Fprintf(&b, "- %s\n", clip(e.Err.Error(), 400))
+		err := e.Err
+		if se, ok := err.(*schema.Error); ok && se.Err != nil {
+			err = se.Err // without the words for hosts
+		}
+		fmt.Fprintf(&b, "- %s\n", clip(err.Error(), 400))
 	}
 	const reserve = 120 // for the closing lines
 	for i, is := range e.Issues {
@@ -145,7 +149,7 @@ const maxReason = 8 << 10
 func (e *DeniedError) Error() string {
 	var b strings.Builder
 	b.WriteString("Permission denied")
-	if r := e.Request; r != nil {
+	if r := e.Request; r != nil && r.Permission != "" {
 		fmt.Fprintf(&b, ": %s", r.Permission)
 		if len(r.Patterns) > 0 {
 			fmt.Fprintf(&b, " %s", clip(strings.Join(r.Patterns, ", "), 300))

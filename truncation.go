@@ -81,7 +81,7 @@ func validText(s string) string {
 // hint says how to see the rest of a text that was cut, with tools that are offered.
 func hint(call *Call, c truncate.Cut) string {
 	if c.Path == "" {
-		return "The rest was not kept: call the tool again with a narrower request."
+		return "Call the tool again with a narrower request."
 	}
 	var ways []string
 	if call.Offers("read") {
@@ -98,7 +98,7 @@ func hint(call *Call, c truncate.Cut) string {
 		ways = append(ways, "a task that reads it and reports")
 	}
 	if len(ways) == 0 {
-		return "The full text is in " + c.Path + "."
+		return "" // the notice names the file
 	}
 	return "See the rest with " + strings.Join(ways, ", or ") + "."
 }

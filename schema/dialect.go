@@ -15,6 +15,10 @@ type Loss struct {
 	Detail  string `json:"detail"`  // what became of it
 }
 
+// noKeys is the loss of an object that says nothing of its keys, where a provider
+// only lets a model send declared ones.
+const noKeys = "no key is declared, so none can be sent"
+
 // String returns the loss as one line.
 func (l Loss) String() string { return where(l.Path) + ": " + l.Keyword + ": " + l.Detail }
 

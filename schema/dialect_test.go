@@ -143,3 +143,21 @@ func TestDialectsRoundTrip(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, in{Path: "a", Limit: 7, Env: map[string]string{"A": "b"}, Tree: &tree{Name: "x"}}, got)
 }
+
+// Where a tool takes any keys and a provider only lets declared ones be sent, the
+// host learns that the model cannot send anything.
+func TestDialectObjectWithoutKeys(t *testing.T) {
+	for name, convert := range map[string]func(json.RawMessage) (json.RawMessage, []Loss){"openai": OpenAIStrict, "gemini": Gemini} {
+		for doc, want := range map[string]int{
+			`{"type":"object"}`: 1,
+			`{}`:                1,
+			`{"type":"object","properties":{"a":{"type":"string"}}}`: 0,
+		} {
+			_, losses := convert(json.RawMessage(doc))
+			require.Len(t, losses, want, "%s %s: %v", name, doc, losses)
+			if want > 0 {
+				require.Equal(t, "the root: additionalProperties: no key is declared, so none can be sent", losses[0].String())
+			}
+		}
+	}
+}

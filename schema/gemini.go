@@ -262,6 +262,8 @@ func (g *gemini) typed(v *value, t typeSet) *value {
 			g.lose(v, "additionalProperties", "dropped; other keys are refused when the call comes")
 		}
 		out.delete("additionalProperties")
+	} else if p := out.get("properties"); t == tObject && (p == nil || len(p.members) == 0) {
+		g.lose(v, "additionalProperties", noKeys)
 	}
 	for _, m := range slices.Clone(out.members) {
 		if only := keywordTypes[m.key]; only != 0 && only&t == 0 {

@@ -280,6 +280,8 @@ func (o *openAI) properties(v, out *value) {
 	}
 	if extra := v.get("additionalProperties"); extra != nil && extra.text != "false" {
 		o.lose(v, "additionalProperties", "becomes false")
+	} else if extra == nil && len(props.members) == 0 {
+		o.lose(v, "additionalProperties", noKeys)
 	}
 	out.set("properties", props)
 	out.set("required", names)

@@ -259,6 +259,9 @@ func (s *shape) blame(r *rule, v *value, path string, t reflect.Type, err error)
 	if want == anything {
 		want = "a value that fits"
 	}
+	if v.kind == kString && t.Kind() == reflect.Slice && t.Elem().Kind() == reflect.Uint8 {
+		want = "string with base64"
+	}
 	got := v.describe()
 	if t != timeType {
 		got += " (" + clip(strings.TrimPrefix(err.Error(), "json: "), maxEcho/2) + ")"
