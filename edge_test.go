@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"runtime"
 	"strings"
 	"testing"
@@ -270,4 +271,34 @@ func TestWordsAreSaidOnce(t *testing.T) {
 	assert.Contains(t, read(`{"b":"!!"}`), "/b: want string with base64, got string \"!!\"")
 	assert.True(t, strings.HasSuffix(read(`{"b":""}`),
 		"omitted; the full text was not kept. Call the tool again with a narrower request.]"))
+}
+
+// A tool of a source that cannot even tell its name is left out, and nothing else.
+func TestSourceWithABrokenTool(t *testing.T) {
+	var broken *namedTool
+	var r tool.Registry
+	r.AddSource(sourceOf{broken, specTool(`{"type":"object"}`)})
+	set, err := r.Resolve(t.Context(), nil)
+	assert.ErrorIs(t, err, tool.ErrResolve)
+	assert.True(t, set.Has("raw"))
+	assert.Equal(t, 1, set.Len())
+}
+
+type namedTool struct {
+	specTool
+	name string
+}
+
+func (n *namedTool) Name() string { return n.name }
+
+type sourceOf []tool.Tool
+
+func (s sourceOf) Tools(context.Context, *tool.Agent) iter.Seq2[tool.Tool, error] {
+	return func(yield func(tool.Tool, error) bool) {
+		for _, t := range s {
+			if !yield(t, nil) {
+				return
+			}
+		}
+	}
 }

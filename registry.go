@@ -146,7 +146,7 @@ func (r *Registry) Resolve(ctx context.Context, agent *Agent, keep ...Filter) (*
 					continue
 				}
 				if err := set.add(ctx, agent, t, keep); err != nil {
-					fail(t.Name(), err)
+					fail(nameOf(t), err)
 				}
 			}
 			return nil
@@ -157,6 +157,12 @@ func (r *Registry) Resolve(ctx context.Context, agent *Agent, keep ...Filter) (*
 	}
 	set.finish()
 	return set, errors.Join(errs...)
+}
+
+// nameOf returns the name of a stranger's tool, "" if it panics instead of telling.
+func nameOf(t Tool) (name string) {
+	_ = guard(func() error { name = t.Name(); return nil })
+	return name
 }
 
 // guard turns a panic of foreign code into an error.
@@ -193,8 +199,12 @@ func NewSet(ctx context.Context, agent *Agent, ts ...Tool) (*Set, error) {
 }
 
 func (s *Set) add(ctx context.Context, agent *Agent, t Tool, keep []Filter) error {
-	var spec *Spec
+	var (
+		name string
+		spec *Spec
+	)
 	err := guard(func() (err error) {
+		name = t.Name()
 		spec, err = t.Spec(ctx, agent)
 		return err
 	})
@@ -207,7 +217,6 @@ func (s *Set) add(ctx context.Context, agent *Agent, t Tool, keep []Filter) erro
 	if spec == nil {
 		return errors.New("no spec")
 	}
-	name := t.Name()
 	if spec.Name != name {
 		if spec.Name != "" {
 			return fmt.Errorf("its spec is named %q", spec.Name)

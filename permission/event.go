@@ -2,6 +2,7 @@ package permission
 
 import (
 	"encoding/json"
+	"errors"
 	"slices"
 )
 
@@ -127,19 +128,43 @@ type queuedEvent struct {
 	e Event
 }
 
+// errEnded is how a subscriber failed that never returned.
+var errEnded = errors.New("the subscriber ended its goroutine")
+
 // deliver hands out queued events until there are none.
 func (g *Gate) deliver() {
+	var (
+		events []queuedEvent
+		at     int
+		ended  bool
+	)
+	defer func() {
+		if ended {
+			return
+		}
+		// A subscriber ended the goroutine, as a failing test does. That is a failure
+		// like a panic, and the other events are still to come.
+		g.mu.Lock()
+		q := events[at].q
+		g.events = append(events[at+1:], g.events...)
+		g.mu.Unlock()
+		go func() {
+			g.withdraw(q, outcome{by: ByFailure, reason: promptFailed, err: errEnded})
+			g.deliver()
+		}()
+	}()
 	for {
 		g.mu.Lock()
-		events, subs := g.events, g.subscribers
-		g.events = nil
+		subs := g.subscribers
+		events, g.events = g.events, nil
 		if len(events) == 0 {
-			g.delivering = false
+			g.delivering, ended = false, true
 			g.mu.Unlock()
 			return
 		}
 		g.mu.Unlock()
-		for _, it := range events {
+		for i, it := range events {
+			at = i
 			for _, s := range subs {
 				if err := guard(func() error { s.fn(it.e); return nil }); err != nil {
 					g.withdraw(it.q, outcome{by: ByFailure, reason: promptFailed, err: err})
