@@ -108,6 +108,11 @@ type Config struct {
 	// held. A panic in one is recovered and noted in the result's metadata.
 	OnFileChange func(ctx context.Context, ch FileChange)
 
+	// OnTodoChange, if not nil, is told of every change that todowrite made to a
+	// list, before the call ends. Like the functions above it may be called
+	// concurrently, with no lock held; [TodoChange.Revision] is the order.
+	OnTodoChange func(ctx context.Context, ch TodoChange)
+
 	// Limits bound what the tools do. The zero value means the defaults.
 	Limits Limits
 }

@@ -39,6 +39,8 @@ var valid = []struct{ tool, input string }{
 	{"glob", `{"pattern":"**/*.txt"}`},
 	{"grep", `{"pattern":"a"}`},
 	{"bash", `{"command":"echo hi"}`},
+	{"todowrite", `{"todos":[{"content":"x"}]}`},
+	{"todoread", `{}`},
 }
 
 // TestConformance runs the checks that every tool of any author must pass.

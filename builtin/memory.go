@@ -94,12 +94,17 @@ func (ts *Toolset) Restore(sessionID string, data []byte) error {
 	return ts.memory.tracker.Restore(sessionID, data)
 }
 
-// Fork gives a session that begins a copy of what its parent knows, as for a subagent.
-func (ts *Toolset) Fork(parentID, childID string) { ts.memory.tracker.Fork(parentID, childID) }
+// Fork gives a session that begins a copy of what its parent knows, as for a
+// subagent. It gets a todo list of its own, and can read that of its parent.
+func (ts *Toolset) Fork(parentID, childID string) {
+	ts.memory.tracker.Fork(parentID, childID)
+	ts.todos.fork(parentID, childID)
+}
 
-// Forget drops everything that is kept for a session: what it read, and what its
-// edits could be taken back to.
+// Forget drops everything that is kept for a session: what it read, what its
+// edits could be taken back to, and its todo list.
 func (ts *Toolset) Forget(sessionID string) {
 	ts.memory.forget(sessionID)
 	ts.history.forget(sessionID)
+	ts.todos.forget(sessionID)
 }
