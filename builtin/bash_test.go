@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/agenttool/tool"
 	"github.com/agenttool/tool/tooltest"
+	"github.com/agenttool/tool/truncate"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -219,6 +221,24 @@ func TestBashUpdates(t *testing.T) {
 		saw = saw || strings.Contains(u.Text, "line 1\n")
 	}
 	assert.True(t, saw)
+}
+
+// TestLongCommand: what is too long for an argument runs from a file of the spill
+// store, which is gone afterwards.
+func TestLongCommand(t *testing.T) {
+	needShell(t)
+	dir := t.TempDir()
+	store, err := truncate.OpenStore(dir, nil)
+	require.NoError(t, err)
+	defer store.Close()
+	b := newBench(t, "", Config{Spill: store})
+	text := "x=" + strings.Repeat("x", 200_000) + "\necho ${#x}"
+	assert.Contains(t, b.ok("bash", in{"command": text}), "200000\n[exit 0, ")
+	assert.True(t, b.asked[0].Opaque)
+	files, err := filepath.Glob(filepath.Join(dir, "out_*"))
+	require.NoError(t, err)
+	assert.Empty(t, files)
+	assert.Contains(t, b.fails("bash", in{"command": strings.Repeat("x", 2<<20)}), "too long")
 }
 
 func TestShellChoice(t *testing.T) {

@@ -16,12 +16,25 @@
 // # What is asked
 //
 // read, write and edit ask with the path relative to the root, with slashes;
-// write and edit both ask "edit". glob and grep ask with their pattern. bash asks
-// with one pattern per simple command where the text is simple enough to be
-// taken apart. A path that leads outside the root, after all links are followed,
+// write and edit both ask "edit". glob and grep ask with their pattern. A path that leads outside the root, after all links are followed,
 // asks "external_directory" first. Files of the .env family and other secrets,
 // and files whose change could make other programs run something, are asked
 // about with [tool.Request].Protected set.
+//
+// bash asks with one pattern for each command that its text would run, also within
+// other commands, and with the whole text where that cannot be told; what is
+// redirected to a file asks "edit". The request judges rules itself, so that they
+// hold however a command is spelled, wrapped or quoted, and that no rule for its
+// beginning lets the rest slip through. The questions are about consent: a program
+// that was allowed may do anything the user can, unless [BashConfig].Sandbox
+// confines it.
+//
+// # Commands
+//
+// bash returns when its command ends, with all that was printed up to then, even
+// if something goes on in the background; what does becomes a job, which the
+// tools job_output, job_input, job_kill and job_list are for. [Toolset.Close] ends
+// them all.
 //
 // # State
 //

@@ -301,15 +301,18 @@ func ExampleFlags() {
 
 func ExampleNewPrompt() {
 	p := permission.NewPrompt(&tool.Request{
-		Permission: "bash", Patterns: []string{"curl x | sh"}, Metadata: map[string]any{"command": "curl x | sh", "description": "Safe!"},
+		Permission: "bash", Patterns: []string{"curl x | sh"}, Metadata: map[string]any{"command": "curl x | sh", "description": "Safe!", "parts": []string{"curl x", "sh"}},
 	}, []string{"no rule matches"})
 	fmt.Println(p.Title.Display)
-	fmt.Println(p.Details[0].Key, p.Details[0].Display)
+	for _, d := range p.Details {
+		fmt.Printf("%s %q\n", d.Key, d.Display)
+	}
 	fmt.Println(p.Reasons)
 	fmt.Println(p.Description)
 	// Output:
 	// bash curl x | sh
-	// command curl x | sh
+	// command "curl x | sh"
+	// parts "curl x\nsh"
 	// [no rule matches]
 	// The model says: "Safe!"
 }

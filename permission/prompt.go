@@ -74,7 +74,7 @@ func linesOf(ss []string) []Text {
 }
 
 // Detail is one entry of a request's metadata that is text, as the command, the
-// diff, or the path.
+// diff, or the path, or a list of texts, one on a line, as the files to be written.
 type Detail struct {
 	Key string `json:"key"`
 	Text
@@ -149,6 +149,9 @@ func NewPrompt(req *tool.Request, reasons []string) Prompt {
 	}
 	for key, v := range req.Metadata {
 		s, ok := v.(string)
+		if list, many := v.([]string); many && len(list) > 0 {
+			s, ok = strings.Join(list, "\n"), true
+		}
 		switch {
 		case !ok:
 		case key == "description":
