@@ -41,22 +41,29 @@ func (a *Attachment) Detach(final bool) {
 // client said, a message of type hello; for one that knows no hello, [Peer].Legacy
 // is set and hello carries at most a ClientID.
 //
-// lastSeq is the number of the last frame that a legacy client has seen, which is
-// how it shows that it is the same page as before; 0 if it does not say.
+// seen is the last frame that a legacy client has received, which is how it shows
+// that it is the same page as before; the zero value if it does not say. One of a
+// generation before the present one is refused with [CodeSuperseded], and one for a
+// client that the hub does not have any more with [CodeNotFound].
 //
 // The error matches [ErrRefused]. The caller must call Detach in the end, and must
 // not return from an HTTP handler before Done is closed.
-func (h *Hub) Attach(ctx context.Context, p Peer, hello *Message, lastSeq uint64, s Sender) (*Attachment, error) {
-	k, err := h.attach(ctx, p, hello, lastSeq, s)
+func (h *Hub) Attach(ctx context.Context, p Peer, hello *Message, seen Seen, s Sender) (*Attachment, error) {
+	k, err := h.attach(ctx, p, hello, seen, s)
 	if err != nil {
 		return nil, err
 	}
 	return &Attachment{k}, nil
 }
 
+// Seen names a frame: [Message].Seq on the link of a generation.
+type Seen struct {
+	Gen, Seq uint64
+}
+
 const maxInstance = 128
 
-func (h *Hub) attach(ctx context.Context, p Peer, m *Message, lastSeq uint64, s Sender) (*link, error) {
+func (h *Hub) attach(ctx context.Context, p Peer, m *Message, seen Seen, s Sender) (*link, error) {
 	hello, err := checkHello(p, m)
 	if err != nil {
 		return nil, err
@@ -92,11 +99,14 @@ func (h *Hub) attach(ctx context.Context, p Peer, m *Message, lastSeq uint64, s 
 	}
 	l := h.leases[id]
 	if l == nil {
+		if seen.Gen > 0 {
+			return nil, refused(CodeNotFound, "the client is not known any more; register again")
+		}
 		if l, err = h.newLease(p, id); err != nil {
 			return nil, err
 		}
 		l.limiter = limiter
-	} else if err := l.mayTake(p, hello, lastSeq); err != nil {
+	} else if err := l.mayTake(p, hello, seen); err != nil {
 		h.emit(Event{Type: EventRejected, ClientID: id, Code: CodeConflict})
 		h.count("foreign")
 		return nil, err
@@ -113,7 +123,7 @@ func (h *Hub) attach(ctx context.Context, p Peer, m *Message, lastSeq uint64, s 
 	}
 	restarted := l.attached && (hello.Instance == "" || hello.Instance != l.instance)
 	if p.Legacy {
-		restarted = l.attached && lastSeq == 0
+		restarted = l.attached && seen.Gen == 0
 	}
 	l.instance, l.leaving, l.attached, l.legacy = hello.Instance, false, true, p.Legacy
 	l.caps = make(map[string]bool, len(hello.Capabilities))
@@ -143,7 +153,7 @@ func (h *Hub) attach(ctx context.Context, p Peer, m *Message, lastSeq uint64, s 
 		reply = l.announce(taken, gone, append(rejected, more...))
 	}
 	if p.Legacy {
-		l.reconcile(nil, restarted, func(c *Call) bool { return c.seq > lastSeq })
+		l.reconcile(nil, restarted, func(c *Call) bool { return c.seq > seen.Seq })
 	} else {
 		l.reconcile(hello.Live, restarted, func(*Call) bool { return true })
 	}
@@ -174,6 +184,9 @@ func checkHello(p Peer, m *Message) (*Hello, error) {
 		if m != nil {
 			hello.SessionID = m.SessionID
 		}
+		if m != nil && m.Hello != nil {
+			hello.Instance = m.Hello.Instance
+		}
 	case m == nil || m.Type != TypeHello || m.Hello == nil:
 		return nil, refused(CodeProtocol, "the first message must be hello")
 	default:
@@ -198,24 +211,27 @@ func checkHello(p Peer, m *Message) (*Hello, error) {
 }
 
 // mayTake reports whether a newcomer may have an existing lease: the same
-// principal only, and beside a living link only with the token of that link.
-func (l *lease) mayTake(p Peer, hello *Hello, lastSeq uint64) error {
-	if !l.claim(p) {
+// principal only, and beside a living link only with the token of that link. A
+// legacy client has no token: the newest page wins, and the one before is told so
+// when it comes back, or two would take the link from each other for ever.
+func (l *lease) mayTake(p Peer, hello *Hello, seen Seen) error {
+	busy := &RefusedError{Code: CodeConflict, RetryAfter: 5 * time.Second, Err: errors.New("the client id is connected already")}
+	switch {
+	case !l.claim(p):
 		return refused(CodeConflict, "the client id is taken")
-	}
-	if l.link == nil {
+	case p.Legacy && seen.Gen > 0 && seen.Gen < l.gen:
+		return refused(CodeSuperseded, "another link has taken over")
+	case l.link == nil:
 		return nil
-	}
-	if p.Legacy {
-		// An event source that comes back with what it has seen is the page that was
-		// here; its old stream may not have been noticed to be dead.
-		if l.legacy && lastSeq > 0 {
-			return nil
+	case p.Legacy && l.legacy:
+		if hello.Instance != "" && l.instance != "" && hello.Instance != l.instance {
+			return busy
 		}
-	} else if hello.Resume != "" && subtle.ConstantTimeCompare([]byte(hello.Resume), []byte(l.resume)) == 1 {
+		return nil
+	case !p.Legacy && hello.Resume != "" && subtle.ConstantTimeCompare([]byte(hello.Resume), []byte(l.resume)) == 1:
 		return nil
 	}
-	return &RefusedError{Code: CodeConflict, RetryAfter: 5 * time.Second, Err: errors.New("the client id is connected already")}
+	return busy
 }
 
 // Serve runs one duplex link until it ends, and closes it. It returns nil after the
@@ -239,7 +255,7 @@ func (h *Hub) Serve(ctx context.Context, p Peer, c Conn) error {
 		}
 		first = m
 	}
-	k, err := h.attach(ctx, p, first, 0, c)
+	k, err := h.attach(ctx, p, first, Seen{}, c)
 	if err != nil {
 		h.refuse(ctx, c, err)
 		return err
@@ -281,15 +297,16 @@ func closeConn(c Conn, why error) { contain(func() { c.Close(why) }) }
 
 // refuse tells a peer why it is not let in, and closes.
 func (h *Hub) refuse(ctx context.Context, c Conn, err error) {
-	m := byeFor(err)
+	m := Bye(err)
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	contain(func() { c.Send(ctx, m) })
 	closeConn(c, err)
 }
 
-// byeFor is the bye for a refused peer: 0 in RetryMs if trying again is of no use.
-func byeFor(err error) *Message {
+// Bye returns the message that tells a peer why it was refused. Its RetryMs is 0 if
+// trying again is of no use.
+func Bye(err error) *Message {
 	m := &Message{Type: TypeBye, Reason: ReasonProtocol, Code: CodeProtocol, Error: errText(err)}
 	var r *RefusedError
 	if errors.As(err, &r) {

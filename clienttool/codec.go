@@ -27,16 +27,17 @@ var ErrMessage = errors.New("not a message")
 // ErrTooLarge says that a message is larger than its carrier or receiver takes.
 var ErrTooLarge = errors.New("message too large")
 
-// EncodeMessage appends the JSON form of m to dst.
+// EncodeMessage appends the JSON form of m to dst. It has no line ends, and text
+// stays as it is: HTML characters are not escaped.
 func EncodeMessage(dst []byte, m *Message) ([]byte, error) {
-	b, err := json.Marshal(m)
-	if err != nil {
+	buf := bytes.NewBuffer(dst)
+	enc := json.NewEncoder(buf)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(m); err != nil {
 		return dst, fmt.Errorf("message %s: %w", m.Type, err)
 	}
-	if dst == nil {
-		return b, nil
-	}
-	return append(dst, b...), nil
+	b := buf.Bytes()
+	return b[:len(b)-1], nil
 }
 
 // flat is the form of a result whose fields are beside its request id.

@@ -58,7 +58,8 @@ const (
 	CodeShutdown        = "shutdown"
 	CodePanic           = "panic"
 	CodeInvalidRequest  = "invalid_request"
-	CodeConflict        = "conflict" // the client id is taken
+	CodeConflict        = "conflict"   // the client id is taken
+	CodeSuperseded      = "superseded" // another link has taken over
 	CodeUnauthorized    = "unauthorized"
 	CodeInvalidSchema   = "invalid_schema"
 	CodeInvalidName     = "invalid_name"

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"encoding/json"
 	"errors"
 	"slices"
 	"sync"
@@ -172,12 +173,27 @@ func (h *Hub) Clients() []ClientInfo {
 	defer h.mu.Unlock()
 	var out []ClientInfo
 	for _, l := range h.sortedLeases() {
-		out = append(out, ClientInfo{
-			ClientID: l.clientID, Principal: l.principal, Connected: l.link != nil, Gen: l.gen,
-			InFlight: l.inflight, Queued: l.queue.n, Tools: len(l.tools), LastSeen: l.seen,
-		})
+		out = append(out, l.info())
 	}
 	return out
+}
+
+// Client returns one client.
+func (h *Hub) Client(clientID string) (info ClientInfo, ok bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	l := h.leases[clientID]
+	if l == nil {
+		return ClientInfo{}, false
+	}
+	return l.info(), true
+}
+
+func (l *lease) info() ClientInfo {
+	return ClientInfo{
+		ClientID: l.clientID, Principal: l.principal, Connected: l.link != nil, Gen: l.gen,
+		InFlight: l.inflight, Queued: l.queue.n, Tools: len(l.tools), LastSeen: l.seen,
+	}
 }
 
 // ClientTool is a registered tool as the host sees it.
@@ -221,6 +237,48 @@ func (h *Hub) offered(t *clientTool, sessionID string) bool {
 		return h.opt.OfferUnbound
 	}
 	return sessionID != "" && t.sessions[sessionID]
+}
+
+// List returns the tools of a client, for a peer: with the ids that the client
+// knows. Without an Options.Authorize a peer sees its own clients only; what it may
+// not see is an empty list, never nil, as if there were none.
+func (h *Hub) List(ctx context.Context, p Peer, clientID string) []ToolDefinition {
+	out := []ToolDefinition{}
+	info, ok := h.Client(clientID)
+	if !ok || !h.maySee(ctx, p, OpList, info.Principal, Target{ClientID: clientID}) {
+		return out
+	}
+	return (&Registry{h}).GetTools(clientID)
+}
+
+// ListAll returns the tools of all clients that a peer may see, by id.
+func (h *Hub) ListAll(ctx context.Context, p Peer) map[string]ToolDefinition {
+	out := make(map[string]ToolDefinition)
+	for _, t := range h.ClientTools("") {
+		info, ok := h.Client(t.ClientID)
+		if !ok || !h.maySee(ctx, p, OpListAll, info.Principal, Target{ClientID: t.ClientID, Tool: t.ID}) {
+			continue
+		}
+		d := t.ToolDefinition
+		if len(d.Parameters) == 0 {
+			d.Parameters = json.RawMessage(`{"type":"object"}`)
+		}
+		out[d.ID] = d
+	}
+	return out
+}
+
+func (h *Hub) maySee(ctx context.Context, p Peer, op Op, principal string, t Target) bool {
+	if h.opt.Authorize == nil && p.Principal != principal {
+		return false
+	}
+	return h.authorize(ctx, p, op, t) == nil
+}
+
+// Check reports whether a peer may do op, as the hub's own methods do; the error
+// matches [ErrRefused].
+func (h *Hub) Check(ctx context.Context, p Peer, op Op, t Target) error {
+	return h.authorize(ctx, p, op, t)
 }
 
 // authorize asks the host's own code; a panic in it refuses.
