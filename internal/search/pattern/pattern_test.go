@@ -255,3 +255,35 @@ func TestMultilineByItself(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "b\nc\nd", p.Regexp().FindString("a\nb\nc\nd"))
 }
+
+// TestMerge: alternatives that share a part are found by that part, and only
+// those that are really there match.
+func TestMerge(t *testing.T) {
+	for _, c := range []struct {
+		set, want []string
+	}{
+		{[]string{"json.Marshal", "xml.Marshal", "gob.NewEncoder", "yaml.Marshal"}, []string{".Marshal", "gob.NewEncoder"}},
+		{[]string{"TODO", "FIXME"}, []string{"TODO", "FIXME"}},
+		{[]string{"abc1", "abc2"}, []string{"abc1", "abc2"}},
+	} {
+		var set []literal
+		for _, s := range c.set {
+			set = append(set, literal{s: s})
+		}
+		got, merged := merge(set)
+		var names []string
+		for _, l := range got {
+			names = append(names, l.s)
+		}
+		assert.ElementsMatch(t, c.want, names)
+		assert.Equal(t, len(c.want) < len(c.set), merged)
+	}
+	assert.Equal(t, "ml.Mar", common("xml.Mark", "yaml.Mars"))
+	assert.Empty(t, common("", "x"))
+	p, err := Compile(`json\.Marshal|xml\.Marshal|yaml\.Marshal`, Options{})
+	require.NoError(t, err)
+	m := p.Matcher(nil)
+	defer m.Release()
+	text := []byte("gob.Marshal\njson.Marshal\n.Marshal\nxml.Marshal xml.Marshal\n.Marshal json.Marshal\n")
+	assert.Len(t, m.Lines(text, nil), 3)
+}

@@ -81,14 +81,67 @@ func pairCost(l literal) float64 {
 	return costPair
 }
 
+// shared is the shortest substring that is worth looking for in place of two
+// literals that have it in common.
+const shared = 4
+
+// merge replaces literals that have a part in common by that part while this
+// makes looking for the set cheaper: "json.Marshal" and "xml.Marshal" are both
+// where ".Marshal" is. Two are left alone, for what they find needs no verifying.
+func merge(set []literal) (_ []literal, merged bool) {
+	for len(set) > 2 {
+		best, least := set, 0.9*cost(set)
+		for i := range set {
+			for j := range i {
+				if set[i].fold != set[j].fold {
+					continue
+				}
+				part := common(set[i].s, set[j].s)
+				if len(part) < shared {
+					continue
+				}
+				fewer := []literal{{part, set[i].fold}}
+				for _, l := range set {
+					if l.fold != set[i].fold || !strings.Contains(l.s, part) {
+						fewer = append(fewer, l)
+					}
+				}
+				if c := cost(fewer); c < least {
+					best, least = fewer, c
+				}
+			}
+		}
+		if len(best) == len(set) {
+			break
+		}
+		set, merged = best, true
+	}
+	return set, merged
+}
+
+// common returns the longest common substring, the first of several.
+func common(a, b string) string {
+	best := ""
+	for i := range len(a) {
+		for i+len(best) < len(a) && strings.Contains(b, a[i:i+len(best)+1]) {
+			best = a[i : i+len(best)+1]
+		}
+	}
+	return best
+}
+
 // plan decides how lines are found.
 func (p *Pattern) plan(re *syntax.Regexp) {
 	f := analyse(re, p.Multiline)
 	set := f.best()
-	if set == nil || cost(set) > costAutomaton {
+	if set == nil {
 		return
 	}
-	p.exact = f.exact != nil && f.sure && !p.Multiline
+	set, merged := merge(set)
+	if cost(set) > costAutomaton {
+		return
+	}
+	p.exact = !merged && f.exact != nil && f.sure && !p.Multiline
 	var extra []literal
 	for _, l := range set {
 		p.find = append(p.find, newFinder(l))
