@@ -186,8 +186,8 @@ func (ts *Toolset) findLines(ctx context.Context, l location, wild string, q sea
 }
 
 const (
-	maxGrepText = 30 << 10    // bytes of text that a search shows
-	totalsTime  = time.Second // after which files are not searched just to be counted
+	maxGrepText = 30 << 10               // bytes of text that a search shows
+	totalsTime  = 500 * time.Millisecond // after which files are not searched just to be counted
 )
 
 // grepText writes what the model reads of a result.
