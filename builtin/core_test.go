@@ -41,6 +41,7 @@ var valid = []struct{ tool, input string }{
 	{"bash", `{"command":"echo hi"}`},
 	{"todowrite", `{"todos":[{"content":"x"}]}`},
 	{"todoread", `{}`},
+	{"batch", `{"tool_calls":[{"tool":"ls","parameters":{}}]}`},
 }
 
 // TestConformance runs the checks that every tool of any author must pass.
