@@ -259,11 +259,25 @@ func (s *shellPlan) commandRequest(q *shellscan.Question, plain []*shellscan.Que
 	}
 	return &tool.Request{
 		Permission: "bash", Title: commandTitle(s.in.Command),
-		Patterns: q.Patterns, Always: append([]string{}, q.Always...), Opaque: q.Opaque, Metadata: meta,
+		Patterns: q.Patterns, Always: append([]string{}, q.Always...), Metadata: meta,
+		Opaque: q.Opaque || s.risky(),
 		Judge: func(rules []tool.Rule, approved []string) tool.Judgement {
 			return judge(rulesOf(rules, "bash", approved), append([]*shellscan.Question{q}, plain...))
 		},
 	}
+}
+
+// risky reports whether the patterns alone would pass for less than they are, as
+// with an option that runs a program, or for another command, as with /bin/rm,
+// which a rule for rm means as well. Where the Judge of a request is lost, on its
+// way to another process, only a rule for everything may allow it then.
+func (s *shellPlan) risky() bool {
+	return slices.ContainsFunc(s.Commands, func(c shellscan.Command) bool {
+		if len(c.Env) > 0 || len(c.Argv) > 0 && (c.Argv[0].Dynamic || strings.Contains(c.Argv[0].Text, "/")) {
+			return true
+		}
+		return slices.ContainsFunc(c.Risks, func(r shellscan.Reason) bool { return r.Kind != shellscan.KindDestructive })
+	})
 }
 
 func judge(r shellRules, questions []*shellscan.Question) tool.Judgement {

@@ -43,6 +43,11 @@ func TestBashRules(t *testing.T) {
 			e := permission.Explain(p.Requests, rules)
 			assert.Equal(t, permission.Action(want), e.Decision, "%s under %s: %v", text, f.Name, e.Reasons)
 			assert.Equal(t, want == "allow", len(e.Reasons) == 0, "%s under %s: %v", text, f.Name, e.Reasons)
+			for _, r := range p.Requests {
+				r.Judge = nil // as on its way to another process
+			}
+			e = permission.Explain(p.Requests, rules)
+			assert.False(t, want != "allow" && e.Decision == permission.Allow, "%s under %s without its judge", text, f.Name)
 		}
 	}
 	assert.Greater(t, n, 200)
@@ -136,6 +141,28 @@ func TestBashPrompt(t *testing.T) {
 	assert.NotContains(t, r.Metadata, "readOnly")
 	assert.Equal(t, true, b.plan("git log -3 | head && ls").request(t, "bash").Metadata["readOnly"])
 	assert.NotContains(t, b.plan("git log > x").request(t, "bash").Metadata, "readOnly")
+}
+
+// TestBashWithoutJudge: a request that lost its judge on the way to another
+// process is allowed no more than it was.
+func TestBashWithoutJudge(t *testing.T) {
+	needShell(t)
+	b := newBench(t, "-- a.txt --\nhi\n", Config{})
+	rules, err := permission.ParseConfig([]byte(`{"bash":{"*":"ask","git *":"allow","find *":"allow","sed *":"allow","echo *":"allow","git push *":"deny"},"edit":"allow","external_directory":"ask"}`))
+	require.NoError(t, err)
+	for command, want := range map[string]string{
+		"git status": "allow", "echo hi > out": "allow", "git log | cat": "ask", "git -c core.pager=x log": "ask", "find . -exec git status {} +": "allow", "find . -exec sh x {} +": "ask", "sed -i s/a/b/ a.txt": "ask",
+		"GIT_PAGER=x git log": "ask", "echo $((x))": "ask", "ls": "ask", "git push": "deny", "env git push": "deny", "echo $(git push)": "deny",
+	} {
+		p := b.plan(command)
+		with := permission.Explain(p.Requests, rules).Decision
+		for _, r := range p.Requests {
+			r.Judge = nil
+		}
+		without := permission.Explain(p.Requests, rules).Decision
+		assert.Equal(t, permission.Action(want), without, command)
+		assert.False(t, without == permission.Allow && with != permission.Allow, command)
+	}
 }
 
 // TestBashAlways: a grant covers what it says and nothing that hides behind it.

@@ -39,10 +39,11 @@ type PatternVerdict struct {
 // anything else, and runs nothing. The strictest decision counts, over the
 // requests as over the patterns of each. A request without patterns is judged as
 // if it had the pattern "*". A Protected request is only allowed by a rule whose
-// pattern says more than "*"; where just a "*" would allow it, it is asked. An
-// Opaque request is only allowed by a rule for everything that no narrower rule
-// after it qualifies. A request with a Judge says itself what the rules mean for
-// it; what they deny by a pattern that names something is denied all the same.
+// pattern says more than "*"; where just a "*" would allow it, it is asked. A
+// request with a Judge says itself what the rules mean for it; what they deny by a
+// pattern that names something is denied all the same. Without one, an Opaque
+// request is only allowed by a rule for everything that no narrower rule after it
+// qualifies.
 func Explain(requests []*tool.Request, rules ...Ruleset) Explanation {
 	e := Explanation{Decision: Allow, Asks: []AskVerdict{}, Reasons: []string{}}
 	for _, req := range requests {
@@ -64,17 +65,17 @@ func Explain(requests []*tool.Request, rules ...Ruleset) Explanation {
 // to, unless it judges itself.
 func verdict(req *tool.Request, rules []Ruleset) AskVerdict {
 	v := judge(req, rules)
-	if req.Opaque && v.Decision == Allow && !allAllowed(req, rules) {
-		v.Decision = Ask
-		v.Reasons = append(v.Reasons, "it cannot be judged part by part, so only a rule for everything can allow it")
+	if req.Judge == nil {
+		if req.Opaque && v.Decision == Allow && !allAllowed(req, rules) {
+			v.Decision = Ask
+			v.Reasons = append(v.Reasons, "it cannot be judged by its patterns, so only a rule for everything can allow it")
+		}
+		return v
 	}
-	if req.Judge == nil || v.Decision == Deny && finallyDenied(req, &v, rules) {
+	if v.Decision == Deny && finallyDenied(req, &v, rules) {
 		return v
 	}
 	decision, reasons := ask(req, rules, nil)
-	if req.Opaque && decision == Allow && v.Decision != Allow {
-		return v
-	}
 	v.Decision, v.Reasons = decision, []string{}
 	if decision != Allow {
 		for _, r := range reasons {

@@ -230,7 +230,7 @@ type asking struct {
 // covered returns the approvals among grants that together consent to the
 // request, as far as rules do not allow it already.
 func (c *asking) covered(grants []Approval) (by []Approval, ok bool) {
-	if c.forced || c.req.Opaque {
+	if c.forced || c.req.Opaque && c.req.Judge == nil {
 		return nil, false
 	}
 	if c.req.Judge != nil {

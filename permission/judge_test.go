@@ -85,8 +85,10 @@ func TestOpaque(t *testing.T) {
 		e := Explain([]*tool.Request{&req}, parse(t, c.rules))
 		assert.Equal(t, c.want, e.Decision, c.rules)
 		assert.Equal(t, c.want == Allow, len(e.Reasons) == 0, c.rules)
-		req = judged(req, "allow")
-		assert.Equal(t, c.want, Explain([]*tool.Request{&req}, parse(t, c.rules)).Decision, "also if it thinks otherwise: %s", c.rules)
+		if c.want != Deny {
+			req = judged(req, "allow")
+			assert.Equal(t, Allow, Explain([]*tool.Request{&req}, parse(t, c.rules)).Decision, "unless it can judge itself: %s", c.rules)
+		}
 	}
 	synctest.Test(t, func(t *testing.T) {
 		g := &Gate{}
