@@ -8,7 +8,8 @@
 //     [Target] knows what the text alone says ([Target.Decide]);
 //   - [Guard] classifies addresses and decides about the answers of a lookup;
 //   - [Fetcher] resolves once, connects to a checked address, and follows
-//     redirects one checked hop at a time.
+//     redirects one checked hop at a time;
+//   - [Decode] finds the charset of a body, [Text] the text of a page.
 //
 // Nothing here knows rules or users. A caller applies its own in
 // [Request.Check], which is told of every hop before a name is looked up.

@@ -61,3 +61,15 @@ func ExampleFetcher_Fetch() {
 	// ask
 	// 200 hello <nil>
 }
+
+func ExampleDecode() {
+	text, charset, guessed := web.Decode([]byte("\xd6\xd0\xce\xc4"), "text/html; charset=gbk")
+	fmt.Println(text, charset, guessed)
+	// Output: 中文 gbk false
+}
+
+func ExampleText() {
+	p := web.Text("<title>News</title><h1>Today</h1><p>It <b>rains</b>.<script>x()</script><p hidden>ignore me")
+	fmt.Printf("%s: %q\n", p.Title, p.Text)
+	// Output: News: "Today\n\nIt rains."
+}
