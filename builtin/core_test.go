@@ -41,7 +41,6 @@ var valid = []struct{ tool, input string }{
 	{"bash", `{"command":"echo hi"}`},
 	{"todowrite", `{"todos":[{"content":"x"}]}`},
 	{"todoread", `{}`},
-	{"batch", `{"tool_calls":[{"tool":"ls","parameters":{}}]}`},
 }
 
 // TestConformance runs the checks that every tool of any author must pass.
@@ -58,6 +57,8 @@ func TestConformance(t *testing.T) {
 			switch {
 			case tl.Name() == "job_list":
 				inputs = []string{"{}"}
+			case tl.Name() == "batch":
+				inputs = []string{`{"tool_calls":[{"tool":"ls","parameters":{}}]}`}
 			case strings.HasPrefix(tl.Name(), "job_"):
 				t.Skip("needs a job to work on")
 			}
