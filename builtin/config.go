@@ -108,6 +108,9 @@ type Config struct {
 	// held. A panic in one is recovered and noted in the result's metadata.
 	OnFileChange func(ctx context.Context, ch FileChange)
 
+	// Asker puts the questions of the tool question to the user; nil does not offer it.
+	Asker Asker
+
 	// OnTodoChange, if not nil, is told of every change that todowrite made to a
 	// list, before the call ends. Like the functions above it may be called
 	// concurrently, with no lock held; [TodoChange.Revision] is the order.

@@ -72,7 +72,7 @@ func New(cfg Config) (*Toolset, error) {
 	ts.reader.Root, ts.writer.Root = ts.fsys.root, ts.fsys.root
 	ts.reader.Limit, ts.reader.LineRunes, ts.reader.MaxBytes = ts.limits.ReadLines, ts.limits.LineRunes, ts.limits.ReadBytes
 	ts.ctx, ts.cancel = context.WithCancelCause(context.Background())
-	for _, define := range []func(*Toolset) (operation, error){defineRead, defineLs, defineWrite, defineEdit, defineMultiedit, defineApplyPatch, defineGlob, defineGrep, defineBash, defineJobOutput, defineJobInput, defineJobKill, defineJobList, defineTodoWrite, defineTodoRead, defineBatch, definePlanEnter, definePlanExit} {
+	for _, define := range []func(*Toolset) (operation, error){defineRead, defineLs, defineWrite, defineEdit, defineMultiedit, defineApplyPatch, defineGlob, defineGrep, defineBash, defineJobOutput, defineJobInput, defineJobKill, defineJobList, defineTodoWrite, defineTodoRead, defineBatch, defineQuestion, definePlanEnter, definePlanExit} {
 		op, err := define(ts)
 		if err == nil && op.tool != nil {
 			ts.ops = append(ts.ops, op)
