@@ -276,7 +276,7 @@ func (s *shellPlan) risky() bool {
 		if len(c.Env) > 0 || len(c.Argv) > 0 && (c.Argv[0].Dynamic || strings.Contains(c.Argv[0].Text, "/")) {
 			return true
 		}
-		return slices.ContainsFunc(c.Risks, func(r shellscan.Reason) bool { return r.Kind != shellscan.KindDestructive })
+		return len(c.Risks) > 0
 	})
 }
 
