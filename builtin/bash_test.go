@@ -178,7 +178,7 @@ func TestBashCancelled(t *testing.T) {
 	b := newBench(t, "", Config{})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	go func() {
-		time.Sleep(200 * time.Millisecond)
+		time.Sleep(2 * time.Second) // until "start" is out, also on a busy machine
 		cancel(errors.New("the user pressed escape"))
 	}()
 	start := time.Now()
@@ -193,7 +193,7 @@ func TestBashCancelled(t *testing.T) {
 	require.NoError(t, err)
 	ctx, cancel = context.WithCancelCause(t.Context())
 	go func() {
-		time.Sleep(200 * time.Millisecond)
+		time.Sleep(2 * time.Second) // until "start" is out, also on a busy machine
 		cancel(errors.New("the user pressed escape"))
 	}()
 	ex := &tool.Executor{Approver: b}
