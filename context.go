@@ -71,14 +71,16 @@ type Request struct {
 	// whose pattern is more than "*" can allow it.
 	Protected bool `json:"protected,omitempty"`
 
-	// Opaque: the patterns are texts whose parts cannot be judged. Only a rule for
-	// everything ("*"), with no narrower one that denies or asks, can allow it.
+	// Opaque: the patterns are texts whose parts cannot be judged. Where there is no
+	// Judge, only a rule for everything ("*"), with no narrower one that denies or
+	// asks, can allow it, and no approval does.
 	Opaque bool `json:"opaque,omitempty"`
 
 	// Judge, if not nil, says what rules mean for this request, where matching
 	// patterns is not enough, as with a line of shell. It has no side effects and is
-	// safe for concurrent use. What rules deny by pattern stays denied. Judge does not
-	// survive the way to another process; the other fields speak for themselves there.
+	// safe for concurrent use. What rules deny by pattern stays denied, but for a "*"
+	// with narrower rules after it, which are Judge's to weigh. Judge does not survive
+	// the way to another process; the other fields speak for themselves there.
 	Judge func(rules []Rule, approved []string) Judgement `json:"-"`
 }
 
