@@ -37,6 +37,9 @@ func (r *reading) result() (*tool.Result, error) {
 	switch {
 	case strings.HasPrefix(kind, "image/"):
 		res, err = r.image(kind, size)
+	case foreignImage(head) != "":
+		kind = foreignImage(head)
+		res = r.describe(kind, size, "Images of this type are not read; convert it with a command, as: heif-convert or magick FILE out.png")
 	case kind == "application/pdf":
 		res, err = r.pdf(size)
 	case strings.HasSuffix(strings.ToLower(r.l.display), ".ipynb") && !r.in.Raw && size <= r.ts.limits.FileBytes:
@@ -59,6 +62,21 @@ func (r *reading) result() (*tool.Result, error) {
 		}
 	}
 	return res, nil
+}
+
+// foreignImage names the kinds of images that no codec here reads but that their
+// first bytes tell.
+func foreignImage(head []byte) string {
+	if len(head) < 12 || string(head[4:8]) != "ftyp" {
+		return ""
+	}
+	switch string(head[8:12]) {
+	case "heic", "heix", "heim", "heis", "hevc", "mif1", "msf1":
+		return "image/heic"
+	case "avif", "avis":
+		return "image/avif"
+	}
+	return ""
 }
 
 // head returns the first bytes of the file and its size.

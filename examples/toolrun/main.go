@@ -30,6 +30,7 @@ import (
 
 	"github.com/agenttool/tool"
 	"github.com/agenttool/tool/builtin"
+	"github.com/agenttool/tool/builtin/media"
 	"github.com/agenttool/tool/permission"
 	"github.com/agenttool/tool/truncate"
 )
@@ -134,7 +135,7 @@ func serve(ctx context.Context, o options, in io.Reader, w *lineWriter) (err err
 	if err != nil {
 		return err
 	}
-	cfg := builtin.Config{Root: o.root}
+	cfg := builtin.Config{Root: o.root, Images: &media.Images{}, PDF: &media.PDF{}}
 	policy := truncate.Policy{}
 	if o.spill != "" {
 		store, err := truncate.OpenStore(o.spill, nil)
