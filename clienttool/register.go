@@ -91,10 +91,10 @@ func (h *Hub) compileOne(clientID string, d ToolDefinition, known map[string]*cl
 		return nil, CodeTooLarge, fmt.Errorf("the description is longer than %d bytes", lim.DescriptionBytes)
 	}
 	d = d.clone()
-	if string(d.Parameters) == "null" { // how JSON says none
+	if len(d.Parameters) == 0 || string(d.Parameters) == "null" { // how JSON says none
 		d.Parameters = nil
 	}
-	if string(d.OutputSchema) == "null" {
+	if len(d.OutputSchema) == 0 || string(d.OutputSchema) == "null" {
 		d.OutputSchema = nil
 	}
 	d.Title = oneLine(d.Title, maxTitleBytes)

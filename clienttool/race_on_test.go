@@ -1,0 +1,5 @@
+//go:build race
+
+package clienttool_test
+
+const raceEnabled = true
