@@ -92,7 +92,7 @@ func (c *conn) why(ctx context.Context, err error) error {
 }
 
 // Close implements [clienttool.Conn]. The closing handshake with a peer that does
-// not answer would take ten seconds; half a second has to do.
+// not answer would take ten seconds; a moment has to do.
 func (c *conn) Close(reason error) error {
 	c.once.Do(func() {
 		close(c.done)
@@ -118,7 +118,7 @@ func (c *conn) Close(reason error) error {
 			defer close(polite)
 			c.ws.Close(code, text[:min(len(text), 100)])
 		}()
-		timer := time.NewTimer(500 * time.Millisecond)
+		timer := time.NewTimer(200 * time.Millisecond)
 		defer timer.Stop()
 		select {
 		case <-polite:
