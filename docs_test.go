@@ -112,7 +112,7 @@ func TestReadmeTellsTheTruth(t *testing.T) {
 	for _, m := range regexp.MustCompile(`\]\(([^):]+)\)`).FindAllStringSubmatch(text, -1) {
 		assert.FileExists(t, m[1])
 	}
-	for _, m := range regexp.MustCompile(`go run (\./\S+)`).FindAllStringSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile(`go run (\./[\w/]+)`).FindAllStringSubmatch(text, -1) {
 		assert.DirExists(t, m[1])
 	}
 	exported := make(map[string]bool)
