@@ -140,6 +140,11 @@ func (w *patching) refusal(err error) error {
 		list = patch.Errors{one}
 	}
 	full := err.Error()
+	for _, e := range list {
+		if short := clip(e.Path, 300); short != e.Path {
+			full = strings.ReplaceAll(full, e.Path, short)
+		}
+	}
 	var unread []location
 	var plain []string
 	for _, e := range list {

@@ -318,7 +318,7 @@ func ExampleToolset() {
 	}
 	// Output:
 	// Created hello.txt (2 lines).
-	// Edited hello.txt (+1 -1 lines).
+	// Edited hello.txt: line 2 (+1 -1 lines).
 	// 1	Hello
 	// 2	gopher
 	// 1	Hello

@@ -1,4 +1,5 @@
-// Package builtin holds the coding tools: read, write, edit, glob, grep and bash.
+// Package builtin holds the coding tools: read, ls, write, edit, multiedit and
+// apply_patch for files, glob and grep to search, bash and its jobs to run commands.
 //
 // [New] makes a [Toolset] over one project directory. Its tools are ordinary
 // [tool.Tool] values: add them to a registry, all or some.
@@ -15,9 +16,11 @@
 //
 // # What is asked
 //
-// read, write and edit ask with the path relative to the root, with slashes;
-// write and edit both ask "edit". glob and grep ask with their pattern. A path that leads outside the root, after all links are followed,
-// asks "external_directory" first. Files of the .env family and other secrets,
+// read asks "read" and ls asks "list", with the path relative to the root, with
+// slashes. write, edit, multiedit and apply_patch ask "edit" once, with every file
+// of the call, where it moves to included, and with the diff that will be written
+// in Metadata. glob and grep ask with their pattern. A path that leads outside the
+// root, after all links are followed, asks "external_directory" first. Files of the .env family and other secrets,
 // and files whose change could make other programs run something, are asked
 // about with [tool.Request].Protected set.
 //
@@ -36,9 +39,26 @@
 // tools job_output, job_input, job_kill and job_list are for. [Toolset.Close] ends
 // them all.
 //
+// # Changes
+//
+// A change is all or nothing, over all files of a call. Bytes that it is not about
+// stay as they are: encoding, byte order mark and the end of every line are those
+// of the file, and permissions, owner, links and extended attributes are kept. edit
+// finds text that differs in blanks, quotes and the like from what the file has,
+// if it fits one place only; it says so, and writes only what differs. A file that
+// changed since the session read it is changed where the text still fits, and the
+// result shows what others did; write refuses. Lines that the session was never
+// shown are changed by exact text only.
+//
+// apply_patch is offered to agents whose model was made to write such patches, and
+// where nothing is known of the model; see [tool.Agent].Model. A host that wants it
+// otherwise filters the set.
+//
 // # State
 //
-// A Toolset remembers, per session and by content, which files were read, so that
-// a file is not overwritten by somebody who does not know what is in it. Nothing
-// is shared between toolsets, and nothing outlives [Toolset.Close].
+// A Toolset remembers, per session and by content, which files were read and which
+// of their lines, and, within limits, what files were changed from, so that a change
+// can be taken back. [Toolset.Snapshot] and [Toolset.Restore] carry the first over
+// to another process. Nothing is shared between toolsets, and nothing outlives
+// [Toolset.Close].
 package builtin

@@ -305,7 +305,11 @@ func reportEdit(cs *changes) string {
 // writeEdit says what an edit changed, and shows the lines as they are now.
 func (c *change) writeEdit(b *strings.Builder) {
 	if n := len(c.places); n > 1 {
-		fmt.Fprintf(b, ", %d places", n)
+		fmt.Fprintf(b, ": %d places", n)
+	} else if n == 1 && c.places[0].NewLast > c.places[0].NewFirst {
+		fmt.Fprintf(b, ": lines %d-%d", c.places[0].NewFirst, c.places[0].NewLast)
+	} else if n == 1 && c.places[0].NewLast == c.places[0].NewFirst {
+		fmt.Fprintf(b, ": line %d", c.places[0].NewFirst)
 	}
 	fmt.Fprintf(b, " (+%d -%d lines).", c.diff.Additions, c.diff.Deletions)
 	if f := c.foreign(); f != "" {

@@ -64,7 +64,7 @@ func TestEditResult(t *testing.T) {
 	b.put("f", numbered(30))
 	res, err := b.run("edit", in{"filePath": "f", "oldString": "line 10\n", "newString": "ten\nzehn\n"})
 	require.NoError(t, err)
-	assert.Equal(t, "Edited f (+2 -1 lines).\n7\tline 7\n8\tline 8\n9\tline 9\n10\tten\n11\tzehn\n12\tline 11\n13\tline 12\n14\tline 13", res.Text)
+	assert.Equal(t, "Edited f: lines 10-11 (+2 -1 lines).\n7\tline 7\n8\tline 8\n9\tline 9\n10\tten\n11\tzehn\n12\tline 11\n13\tline 12\n14\tline 13", res.Text)
 	assert.Equal(t, "f", res.Title)
 	want := "--- a/f\n+++ b/f\n@@ -7,7 +7,8 @@\n line 7\n line 8\n line 9\n-line 10\n+ten\n+zehn\n line 11\n line 12\n line 13\n"
 	assert.Equal(t, want, res.Metadata["diff"])
@@ -79,7 +79,7 @@ func TestEditResult(t *testing.T) {
 
 	b.put("g", "old\n"+numbered(20)+"old\n")
 	b.ok("read", in{"filePath": "g"})
-	assert.Equal(t, "Edited g, 2 places (+2 -2 lines).\n1\tnew\n2\tline 1\n3\tline 2\n4\tline 3\n…\n19\tline 18\n20\tline 19\n21\tline 20\n22\tnew",
+	assert.Equal(t, "Edited g: 2 places (+2 -2 lines).\n1\tnew\n2\tline 1\n3\tline 2\n4\tline 3\n…\n19\tline 18\n20\tline 19\n21\tline 20\n22\tnew",
 		b.ok("edit", in{"filePath": "g", "oldString": "old", "newString": "new", "replaceAll": true}))
 }
 

@@ -110,8 +110,8 @@ func TestLsShowsWhatThingsAre(t *testing.T) {
 	require.NoError(t, os.Chmod(b.path("d"), 0o700))
 }
 
-// TestLsManyEntriesAlloc (LS-7): memory grows with what is shown, not with what is there.
-func TestLsManyEntriesAlloc(t *testing.T) {
+// TestLsManyEntries (LS-7): memory grows with what is shown, not with what is there.
+func TestLsManyEntries(t *testing.T) {
 	const n = 20_000
 	b := newBench(t, "", Config{})
 	for i := range n {

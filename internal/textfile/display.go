@@ -291,6 +291,7 @@ func (d *display) longLine(off int64, number, skip int) (line Line, next int64, 
 	x := d.x
 	if x.longAt != off || x.longOff == 0 {
 		x.longAt, x.longRunes, x.longOff, x.longTotal, x.longNext = off, 0, off, -1, -1
+		x.countedRunes, x.countedTo = 0, off
 	}
 	pos, at := off, 0
 	if x.longRunes <= skip {
@@ -314,12 +315,17 @@ func (d *display) longLine(off int64, number, skip int) (line Line, next int64, 
 	_, used = d.s.c.countRunes(b[:used], line.Runes, true)
 	x.longRunes, x.longOff = at+line.Runes, pos+int64(used)
 	if x.longTotal < 0 {
-		end, total, nextLine, err := d.runesFrom(x.longOff, x.longRunes, noLine, d.budget)
+		from, before := x.longOff, x.longRunes
+		if x.countedTo > from { // an earlier call came this far
+			from, before = x.countedTo, x.countedRunes
+		}
+		end, total, nextLine, err := d.runesFrom(from, before, noLine, d.budget)
 		if err != nil {
 			return line, 0, err
 		}
-		d.budget -= end - x.longOff
+		d.budget -= end - from
 		if nextLine < 0 {
+			x.countedTo, x.countedRunes = end, total
 			line.More, line.MoreAtLeast = total-x.longRunes, true
 			return line, -1, nil
 		}

@@ -25,6 +25,9 @@ type lineIndex struct {
 	longOff   int64 // and where that is
 	longTotal int   // the runes of that line; -1 unknown
 	longNext  int64 // where the next line begins; -1 unknown
+
+	countedTo    int64 // how far the runes of that line were counted,
+	countedRunes int   // and how many there are up to there
 }
 
 func newIndex(st Stat, start int64) *lineIndex {
