@@ -40,6 +40,9 @@ type change struct {
 	script bool          // the file gets the execute bits
 	back   bool          // it takes back an earlier change
 
+	formatting  string // what the host's formatter changed, for the result
+	unformatted string // why it changed nothing
+
 	diff    *diff.Diff
 	unified string
 }

@@ -78,10 +78,36 @@ func (ts *Toolset) planChanges(ctx context.Context, a *attempt, p *plan, places 
 		req.Metadata["diff"] = visibleDiff(all.String())
 		req.Metadata["files"] = files
 		q.effect = effect.String()
+		p.files = cs.sources(false)
 	}
 	p.asks = append(p.asks, q)
 	p.apply = func(ctx context.Context, call *tool.Call) (*outcome, error) { return ts.applyChanges(ctx, call, cs) }
 	return p, nil
+}
+
+// sources are the files of the changes as they are before or after them.
+func (cs *changes) sources(after bool) []SourceFile {
+	var out []SourceFile
+	for _, c := range cs.list {
+		f := SourceFile{Path: c.l.abs, Content: c.raw}
+		if c.op == textfile.Move {
+			to := SourceFile{Path: c.to.abs}
+			if after {
+				if to.Content = c.after; c.after == nil {
+					to.Content = c.raw
+				}
+			}
+			out = append(out, to)
+		}
+		if after {
+			f.Content = nil
+			if c.op == textfile.Create || c.op == textfile.Update {
+				f.Content = c.after
+			}
+		}
+		out = append(out, f)
+	}
+	return out
 }
 
 // visibleDiff is a diff as it is shown to somebody who decides about it: what
@@ -193,38 +219,61 @@ func (ts *Toolset) finish(ctx context.Context, a *attempt, p *plan, cs *changes)
 // once for the same content, and never under a lock: then the plan has to be made
 // again.
 func (ts *Toolset) format(ctx context.Context, a *attempt, p *plan, c *change) error {
-	if ts.cfg.Formatter == nil || c.new == nil || !c.new.Encoding.Plain() {
+	if ts.cfg.Formatter == nil || c.back || c.new == nil || !c.new.Encoding.Plain() {
 		return nil
 	}
 	sum := textfile.Sum(c.after)
 	key := c.name() + "\x00" + string(sum[:])
-	out, ok := a.formatted[key]
+	made, ok := a.formatted[key]
 	switch {
 	case !ok && a.locked:
 		p.again = true
 		return nil
 	case !ok:
-		var err error
 		path := c.l.abs
 		if c.op == textfile.Move {
 			path = c.to.abs
 		}
-		if note := guarded(func() { out, err = ts.cfg.Formatter.Format(ctx, path, slices.Clone(c.after)) }); note != "" || err != nil {
-			out = nil
+		content := slices.Clone(c.after)
+		var note string
+		made, note = hook(ctx, &ts.hooks, func(ctx context.Context) formatted {
+			out, err := ts.cfg.Formatter.Format(ctx, path, content)
+			if err != nil {
+				return formatted{note: err.Error()}
+			}
+			return formatted{content: out}
+		})
+		if note != "" {
+			made.note = note
 		}
-		a.formatted[key] = out
+		a.formatted[key] = made
 	}
-	if out == nil || slices.Equal(out, c.after) {
-		return ctx.Err()
+	if err := ctx.Err(); err != nil {
+		return err
 	}
-	if err := c.become(out); err != nil {
+	if c.unformatted = made.note; made.content == nil || slices.Equal(made.content, c.after) {
+		return nil
+	}
+	before := c.newText
+	if err := c.become(made.content); err != nil {
 		return err
 	}
 	if c.old != nil && c.spans != nil {
 		c.spans = []textfile.Span{wholeSpan(c.old.Text, c.newText)}
 	}
-	c.notes = append(c.notes, "formatted")
+	const shown = 20 // lines
+	d := diff.Compute(before, c.newText, &diff.Options{Context: 1, Timeout: diffLimit})
+	c.notes = append(c.notes, fmt.Sprintf("formatted, which changed your text (+%d -%d lines)", d.Additions, d.Deletions))
+	if c.formatting = visible(strings.TrimRight(d.Compact(shown), "\n")); c.l.secret && !c.known.shown {
+		c.formatting = ""
+	}
 	return nil
+}
+
+// formatted is what the host's formatter made of a content.
+type formatted struct {
+	content []byte // nil: as it was
+	note    string // what went wrong
 }
 
 // wholeSpan is the change of one text into another as one span.
@@ -307,12 +356,16 @@ func opName(c *change) string {
 
 // changed is the outcome of changes that were made.
 func (ts *Toolset) changed(cs *changes, done []textfile.Result) *outcome {
-	out := &outcome{}
+	out := &outcome{files: cs.sources(true)}
 	var all strings.Builder
 	files := make([]map[string]any, 0, len(cs.list))
+	unformatted := make(map[string]string)
 	for i, c := range cs.list {
 		if n := done[i].Note; n != "" {
 			c.notes = append(c.notes, n)
+		}
+		if c.unformatted != "" {
+			unformatted[c.name()] = c.unformatted
 		}
 		all.WriteString(c.unified)
 		files = append(files, c.fileDiff())
@@ -337,6 +390,9 @@ func (ts *Toolset) changed(cs *changes, done []textfile.Result) *outcome {
 			"filepath": files[0]["file"], "exists": first.raw != nil, "diff": strings.ToValidUTF8(all.String(), "\uFFFD"),
 			"filediff": files[0], "diagnostics": map[string]any{},
 		},
+	}
+	if len(unformatted) > 0 {
+		out.result.Metadata["unformatted"] = unformatted
 	}
 	if len(files) > 1 {
 		out.result.Metadata["files"] = files

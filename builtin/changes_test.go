@@ -379,44 +379,6 @@ func TestSyntaxErrors(t *testing.T) {
 	assert.Equal(t, "package a\n", strict.file("a.go"))
 }
 
-// TestHooks: the formatter sees content before anybody is asked, diagnostics come
-// after the change, and neither is called under a lock.
-func TestHooks(t *testing.T) {
-	var b *bench
-	formatted, asked := 0, 0
-	b = newBench(t, "-- f --\none\n", Config{
-		Formatter: FormatterFunc(func(_ context.Context, path string, content []byte) ([]byte, error) {
-			formatted++
-			assert.Equal(t, b.path("f"), path)
-			assert.Zero(t, b.ts.locks.Len())
-			return append(content, "// formatted\n"...), nil
-		}),
-		Diagnostics: func(_ context.Context, ch []FileChange) []Diagnostic {
-			asked++
-			assert.Zero(t, b.ts.locks.Len())
-			return []Diagnostic{{Path: ch[0].Path, Line: 2, Severity: "error", Message: "bad"}, {Path: ch[0].Path, Line: 1, Severity: "warning", Message: "meh"}}
-		},
-		Instructions: func(_ context.Context, _ *tool.Call, path string) string { return "remember " + filepath.Base(path) },
-	})
-	res, err := b.run("edit", in{"filePath": "f", "oldString": "one", "newString": "two"})
-	require.NoError(t, err)
-	assert.Equal(t, "two\n// formatted\n", b.file("f"))
-	assert.Equal(t, 1, formatted)
-	assert.Contains(t, b.asked[0].Metadata["diff"], "+// formatted\n", "what is shown is what is written")
-	assert.Contains(t, res.Text, "Note: formatted.")
-	assert.Contains(t, res.Text, "Errors after this change:\nf:2:1: bad")
-	assert.NotContains(t, res.Text, "meh")
-	assert.Len(t, res.Metadata["diagnostics"].(map[string][]Diagnostic)[b.path("f")], 2)
-	assert.True(t, strings.HasSuffix(b.ok("read", in{"filePath": "f"}), "\n\nremember f"))
-
-	b.approver = tool.ApproverFunc(func(context.Context, *tool.Call, *tool.Request) error {
-		b.put("f", "zwei\ntwo\n")
-		return nil
-	})
-	b.ok("edit", in{"filePath": "f", "oldString": "two", "newString": "three"})
-	assert.Equal(t, "zwei\nthree\n// formatted\n", b.file("f"), "formatted again, as the content is another")
-}
-
 // TestSessions: what a session knows can be kept, given on, and forgotten.
 func TestSessions(t *testing.T) {
 	b := newBench(t, "-- f --\none\n", Config{})

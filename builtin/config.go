@@ -97,15 +97,23 @@ type Config struct {
 	// asked about it, so that what is shown is what is written.
 	Formatter Formatter
 
-	// Diagnostics, if not nil, is asked after a change what is wrong in the files
-	// now that was not before.
-	Diagnostics func(ctx context.Context, changes []FileChange) []Diagnostic
+	// Diagnostics, if not nil, says what is wrong in files, as a compiler or a
+	// language server sees it: in those given, and in others as far as it knows. It
+	// is asked twice for a change: once it is approved, about the files as they are,
+	// and again when they are written. What the second answer has and the first had
+	// not is reported to the model, so it need not compare. It must not change or
+	// keep what it is given. With an error there is no answer: if the first one is
+	// missing, what is wrong in the changed files is reported as perhaps older, and
+	// without the second nothing is.
+	Diagnostics func(ctx context.Context, files []SourceFile) ([]Diagnostic, error)
 
 	// OnFileChange, if not nil, is told of every file that a tool changed, after
 	// the change and before the call ends.
 	//
 	// The functions above may be called concurrently, and never while a lock is
-	// held. A panic in one is recovered and noted in the result's metadata.
+	// held. A panic in one is recovered, and one that does not return within
+	// [Limits].HookTime is left behind; the change is made all the same, and the
+	// result's metadata says what happened. The context ends with that time.
 	OnFileChange func(ctx context.Context, ch FileChange)
 
 	// Asker puts the questions of the tool question to the user; nil does not offer it.
@@ -132,6 +140,7 @@ type Limits struct {
 	Matches    int   // files that glob and lines that grep shows; 100
 	Entries    int   // entries that ls shows; 200
 
+	HookTime   time.Duration // for each call of Config.Formatter, Diagnostics, Instructions and OnFileChange; 10 s
 	SearchTime time.Duration // after which glob and grep return what they have; 20 s
 
 	CommandTime    time.Duration // of a command if the call has no timeout; 120 s
@@ -149,6 +158,7 @@ func (l Limits) withDefaults() Limits {
 	def(&l.MediaBytes, 64<<20)
 	def(&l.Matches, 100)
 	def(&l.Entries, 200)
+	def(&l.HookTime, 10*time.Second)
 	def(&l.SearchTime, 20*time.Second)
 	def(&l.CommandTime, 120*time.Second)
 	def(&l.MaxCommandTime, 600*time.Second)

@@ -34,31 +34,103 @@ type Diagnostic struct {
 	Source   string `json:"source,omitempty"`
 }
 
+// SourceFile is a file as [Config].Diagnostics is asked about it.
+type SourceFile struct {
+	Path    string // absolute, links resolved
+	Content []byte // what it holds; nil if there is no such file
+}
+
 // tell lets the host know of changes that were made, and adds to the result what
-// it has to say about them. No lock is held.
-func (ts *Toolset) tell(ctx context.Context, name string, call *tool.Call, out *outcome) {
+// it has to say about them. No lock is held. before is what was wrong until then.
+func (ts *Toolset) tell(ctx context.Context, name string, call *tool.Call, out *outcome, before *findings) {
 	for i := range out.changes {
 		ch := &out.changes[i]
 		ch.SessionID, ch.Tool, ch.CallID = call.SessionID, name, call.ID
 		if ts.cfg.OnFileChange == nil {
 			continue
 		}
-		if note := guarded(func() { ts.cfg.OnFileChange(ctx, *ch) }); note != "" {
+		// The file has changed, also if nobody waits for the call any more.
+		_, note := hook(context.WithoutCancel(ctx), &ts.hooks, func(ctx context.Context) struct{} {
+			ts.cfg.OnFileChange(ctx, *ch)
+			return struct{}{}
+		})
+		if note != "" {
 			out.result.Metadata["observer"] = note
 		}
 	}
 	if ts.cfg.Diagnostics == nil {
 		return
 	}
-	var found []Diagnostic
-	if note := guarded(func() { found = ts.cfg.Diagnostics(ctx, slices.Clone(out.changes)) }); note != "" {
-		out.result.Metadata["observer"] = note
+	after := ts.diagnose(ctx, out.files)
+	if after.err != "" {
+		out.result.Metadata["diagnosticsError"] = after.err
+		return
 	}
-	ts.report(out.result, found)
+	ts.report(out.result, after.since(before, out.changes), before == nil || before.err != "")
 }
 
-// guarded runs a function of the host's. A panic in it must not turn a change
-// that happened into a call that seems to have failed.
+// findings is what was wrong in files at some time.
+type findings struct {
+	list []Diagnostic
+	err  string // why that is not known
+}
+
+// diagnose asks the host what is wrong in files now.
+func (ts *Toolset) diagnose(ctx context.Context, files []SourceFile) *findings {
+	if ts.cfg.Diagnostics == nil || len(files) == 0 {
+		return nil
+	}
+	f, note := hook(ctx, &ts.hooks, func(ctx context.Context) *findings {
+		list, err := ts.cfg.Diagnostics(ctx, files)
+		if err != nil {
+			return &findings{err: err.Error()}
+		}
+		return &findings{list: list}
+	})
+	if note != "" {
+		return &findings{err: note}
+	}
+	return f
+}
+
+// since returns what is wrong now and was not before. Lines may have moved, so a
+// finding is known by its file and its words. If it is not known what was wrong
+// before, that is everything in the files that were changed.
+func (f *findings) since(before *findings, changes []FileChange) []Diagnostic {
+	var out []Diagnostic
+	if before == nil || before.err != "" {
+		for _, d := range f.list {
+			if slices.ContainsFunc(changes, func(c FileChange) bool { return c.Path == d.Path }) {
+				out = append(out, d)
+			}
+		}
+		return out
+	}
+	known := make(map[Diagnostic]int)
+	words := func(d Diagnostic) Diagnostic {
+		d.Line, d.Column = 0, 0
+		return d
+	}
+	for _, d := range before.list {
+		for _, c := range changes {
+			if c.From == d.Path {
+				d.Path = c.Path
+			}
+		}
+		known[words(d)]++
+	}
+	for _, d := range f.list {
+		if k := words(d); known[k] > 0 {
+			known[k]--
+			continue
+		}
+		out = append(out, d)
+	}
+	return out
+}
+
+// guarded runs a function of the host's that is part of what a call does. A panic
+// in it must not look like one of the tool's.
 func guarded(f func()) (note string) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -75,8 +147,9 @@ const (
 )
 
 // report adds diagnostics to a result: all of them to the metadata, by file, and
-// errors, up to a number, to the text.
-func (ts *Toolset) report(res *tool.Result, found []Diagnostic) {
+// errors, up to a number, to the text. perhapsOld is set if some of them may be
+// older than the change.
+func (ts *Toolset) report(res *tool.Result, found []Diagnostic, perhapsOld bool) {
 	byFile := make(map[string][]Diagnostic)
 	for _, d := range found {
 		byFile[d.Path] = append(byFile[d.Path], d)
@@ -101,7 +174,11 @@ func (ts *Toolset) report(res *tool.Result, found []Diagnostic) {
 	if b.Len() == 0 {
 		return
 	}
-	res.Text += "\nErrors after this change:" + b.String()
+	if perhapsOld {
+		res.Text += "\nErrors now, some of which may be older than this change:" + b.String()
+	} else {
+		res.Text += "\nErrors that this change brought:" + b.String()
+	}
 	if left > 0 {
 		res.Text += fmt.Sprintf("\n(and %d more)", left)
 	}

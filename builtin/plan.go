@@ -39,6 +39,8 @@ type plan struct {
 	// file: words that repeat what is in it.
 	detail *detail
 
+	files []SourceFile // that apply changes, as they are
+
 	again bool     // made without something that needs the locks to be free: make it anew
 	done  []func() // what the plan holds open
 	apply func(ctx context.Context, call *tool.Call) (*outcome, error)
@@ -62,8 +64,8 @@ func (p *plan) release() {
 // attempt is one call on its way from plan to plan.
 type attempt struct {
 	call      *tool.Call
-	locked    bool              // the locks are held: nothing of the host's may be called
-	formatted map[string][]byte // what the host's formatter made of which content
+	locked    bool                 // the locks are held: nothing of the host's may be called
+	formatted map[string]formatted // what the host's formatter made of which content
 }
 
 // ask is one permission that a plan needs. Two asks with the same request and
@@ -85,6 +87,7 @@ func (a ask) key() string {
 type outcome struct {
 	result  *tool.Result
 	changes []FileChange
+	files   []SourceFile // that were changed, as they are now
 }
 
 func (p *plan) public(name string) *Plan {
@@ -117,22 +120,23 @@ func (ts *Toolset) run(ctx context.Context, name string, call *tool.Call, makePl
 	defer cancel(nil)
 	defer context.AfterFunc(ts.ctx, func() { cancel(ErrClosed) })()
 
-	out, err := ts.settle(ctx, name, call, makePlan)
+	out, before, err := ts.settle(ctx, name, call, makePlan)
 	if out == nil {
 		return nil, err
 	}
 	if len(out.changes) > 0 {
-		ts.tell(ctx, name, call, out)
+		ts.tell(ctx, name, call, out, before)
 	}
 	return out.result, err
 }
 
-func (ts *Toolset) settle(ctx context.Context, name string, call *tool.Call, makePlan func(context.Context, *attempt) (*plan, error)) (*outcome, error) {
+// settle also returns what was wrong in the files before they were changed.
+func (ts *Toolset) settle(ctx context.Context, name string, call *tool.Call, makePlan func(context.Context, *attempt) (*plan, error)) (*outcome, *findings, error) {
 	granted := make(map[string]bool)
-	a := &attempt{call: call, formatted: make(map[string][]byte)}
+	a := &attempt{call: call, formatted: make(map[string]formatted)}
 	p, err := makePlan(ctx, a)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer func() { p.release() }()
 	for range maxPlans {
@@ -143,27 +147,28 @@ func (ts *Toolset) settle(ctx context.Context, name string, call *tool.Call, mak
 			req := *q.req
 			req.Tool = name
 			if err := call.Ask(ctx, &req); err != nil {
-				return nil, deniedHint(&req, err)
+				return nil, nil, deniedHint(&req, err)
 			}
 			granted[q.key()] = true
 		}
 		if p.fail != nil {
-			return nil, failure(ctx, call, name, p)
+			return nil, nil, failure(ctx, call, name, p)
 		}
+		before := ts.diagnose(ctx, p.files)
 		out, again, err := ts.settleLocked(ctx, a, p, granted, makePlan)
 		if again == nil {
-			return out, err
+			return out, before, err
 		}
 		p.release()
 		if p = again; p.again {
 			p.release()
 			if p, err = makePlan(ctx, a); err != nil {
 				p = &plan{}
-				return nil, err
+				return nil, nil, err
 			}
 		}
 	}
-	return nil, errUnsettled
+	return nil, nil, errUnsettled
 }
 
 // settleLocked makes the plan again under its locks and applies it if that is
@@ -262,7 +267,7 @@ func defineChange[In any](ts *Toolset, def tool.Def, makePlan func(ctx context.C
 		if _, err := s.Decode(call.Input, &in, nil); err != nil {
 			return nil, badInput(def.Name, call, err)
 		}
-		p, err := makePlan(ctx, &attempt{call: call, formatted: make(map[string][]byte)}, in)
+		p, err := makePlan(ctx, &attempt{call: call, formatted: make(map[string]formatted)}, in)
 		if err != nil {
 			return nil, err
 		}

@@ -53,8 +53,8 @@ func (r *reading) result() (*tool.Result, error) {
 		return nil, readError(r.l, err)
 	}
 	if f := r.ts.cfg.Instructions; f != nil {
-		var more string
-		if note := guarded(func() { more = f(r.ctx, r.call, r.l.abs) }); note != "" {
+		more, note := hook(r.ctx, &r.ts.hooks, func(ctx context.Context) string { return f(ctx, r.call, r.l.abs) })
+		if note != "" {
 			res.Metadata["observer"] = note
 		}
 		if more != "" {

@@ -28,6 +28,7 @@ type Toolset struct {
 	locks   textfile.Locks
 	reader  textfile.Reader
 	writer  textfile.Writer
+	hooks   hooks
 	shell   *proc.Shell // nil if there is none
 	env     []string    // of commands
 	jobs    jobs
@@ -66,6 +67,7 @@ func New(cfg Config) (*Toolset, error) {
 	if ts.fsys, err = openFS(cfg.Root, spill, cfg.Secrets, cfg.Protected); err != nil {
 		return nil, err
 	}
+	ts.hooks.limit = ts.limits.HookTime
 	ts.memory.tracker = textfile.NewTracker(nil)
 	// Paths carry the grant that they were resolved under, so that both also
 	// reach what is outside of the root but was granted to a call.

@@ -215,6 +215,9 @@ func (c *change) writeNotes(b *strings.Builder) {
 	for _, n := range c.notes {
 		b.WriteString("\nNote: " + n + ".")
 	}
+	if c.formatting != "" {
+		b.WriteString("\n" + c.formatting)
+	}
 	if len(c.syntax) > 0 {
 		fmt.Fprintf(b, "\nSyntax errors that were not there before:\n%s", visible(strings.Join(c.syntax, "\n")))
 	}
