@@ -192,6 +192,34 @@ func makeClasses() map[string]func(g *gen) *editCase {
 		return g.open(c)
 	})
 
+	// The lines are given without the indentation of their place, and wrapped.
+	reg("wrapped", func(g *gen) *editCase {
+		t := g.edit(shape{indented: true})
+		if t.src == nil || lead(t.new[0]) != lead(t.old[0]) {
+			return nil
+		}
+		in := lead(t.old[0])
+		for _, l := range append(t.old, t.new...) {
+			if !blank(l) && !strings.HasPrefix(l, in) {
+				return nil
+			}
+		}
+		var inside []string
+		for _, l := range t.new {
+			if l != "" {
+				l = "\t" + l
+			}
+			inside = append(inside, l)
+		}
+		t.new = append(append([]string{in + "if ready {"}, inside...), in+"}")
+		c := t.damage("wrapped", func(l string) string { return strings.TrimPrefix(l, in) })
+		if strings.Contains(c.file, c.old) {
+			return nil
+		}
+		c.refuse = true // the lines may be there twice, with other indentation
+		return g.open(c)
+	})
+
 	reg("indent_old_only", func(g *gen) *editCase {
 		t := g.edit(shape{indented: true, min: 3, max: 12})
 		c := t.plain("indent_old_only")

@@ -29,10 +29,48 @@ func (c *change) align() {
 	if !moved {
 		return
 	}
+	if c.shallower(mended) {
+		return
+	}
 	src := alignLines(mended, c.new, false)
-	if c.agreement(mended, src) > c.agreement(c.old, c.src) {
+	with, without := c.agreement(mended, src), c.agreement(c.old, c.src)
+	if with == without {
+		with, without = c.samePairs(mended), c.samePairs(c.old)
+	}
+	if with > without {
 		c.old, c.src = mended, src
 	}
+}
+
+// shallower reports whether new reaches further out than the text's own lines
+// do: then its indentation is that of old, and goes in as deep as old's does.
+// Somebody wraps lines that were given without the indentation of their place.
+func (c *change) shallower(mended []string) bool {
+	from := 0
+	if len(c.old) > 1 && indentOf(c.old[0]) == "" && slices.Equal(c.old[1:], mended[1:]) {
+		from = 1 // only the first line came without its indentation
+	}
+	least := func(lines []string) int {
+		n := -1
+		for _, l := range lines[min(from, len(lines)):] {
+			if w := columns(indentOf(l), 4); !isBlank(l) && (n < 0 || w < n) {
+				n = w
+			}
+		}
+		return n
+	}
+	return least(c.new) < least(mended)
+}
+
+// samePairs counts the lines of new that are indented as the line whose place
+// they take, for an edit that changes every line.
+func (c *change) samePairs(old []string) (n int) {
+	for _, p := range pairLines(old, c.new, 0, len(old), 0, len(c.new)) {
+		if !isBlank(old[p.i]) && indentOf(old[p.i]) == indentOf(c.new[p.j]) {
+			n++
+		}
+	}
+	return n
 }
 
 // agreement weighs the lines of new that are equal to their old line with

@@ -90,14 +90,13 @@ func unnumber(old, new string) [][2]string {
 	lines, closed := splitLines(old)
 	last := -1
 	for i, l := range lines {
-		m := numbered.FindStringSubmatch(l + " ")
-		if m == nil {
+		n := lineNumber(l)
+		if n < 0 {
 			if isBlank(l) && (i == 0 || i == len(lines)-1) {
 				continue
 			}
 			return nil
 		}
-		n, _ := strconv.Atoi(m[1])
 		if last >= 0 && n != last+1 {
 			return nil
 		}
@@ -115,10 +114,62 @@ func unnumber(old, new string) [][2]string {
 		}
 		seen[o] = true
 		newLines, newClosed := splitLines(new)
-		n, _ := cutNumbers(newLines, sep, false)
-		out = append(out, [2]string{reclose(o, closed), reclose(n, newClosed && new != "")})
+		n := new
+		if carriesNumbers(newLines, lines, strings.Split(o, "\n"), sep) {
+			n, _ = cutNumbers(newLines, sep, false)
+			n = reclose(n, newClosed && new != "")
+		}
+		out = append(out, [2]string{reclose(o, closed), n})
 	}
 	return out
+}
+
+// carriesNumbers reports whether the new text is numbered as the old one is. Its
+// own lines may look numbered without being so: a table whose first column counts,
+// a list of figures. The lines it shares with the old text tell; without any, it
+// must start at a number of the old text.
+func carriesNumbers(lines, numberedOld, plainOld []string, sep string) bool {
+	shared := make(map[string]bool, len(plainOld))
+	for _, l := range plainOld {
+		if !isBlank(l) {
+			shared[l] = true
+		}
+	}
+	cut, whole, first := 0, 0, -1
+	for _, l := range lines {
+		if shared[l] {
+			whole++
+		}
+		bare, ok := cutNumbers([]string{l}, sep, true)
+		if !ok || isBlank(l) {
+			continue
+		}
+		if shared[bare] {
+			cut++
+		}
+		if first < 0 {
+			first = lineNumber(l)
+		}
+	}
+	if cut != whole || first < 0 {
+		return cut > whole
+	}
+	for _, l := range numberedOld {
+		if from := lineNumber(l); from >= 0 {
+			return first >= from && first <= from+len(numberedOld)
+		}
+	}
+	return false
+}
+
+// lineNumber is the number that a line of a listing starts with, or -1.
+func lineNumber(l string) int {
+	m := numbered.FindStringSubmatch(l + " ")
+	if m == nil {
+		return -1
+	}
+	n, _ := strconv.Atoi(m[1]) // at most seven digits
+	return n
 }
 
 func reclose(s string, closed bool) string {
@@ -189,7 +240,11 @@ func unescape(old, new string) [][2]string {
 		if o == old {
 			continue
 		}
-		out = append(out, [2]string{toLF(o), toLF(cutEscapes(new, set))})
+		n := alike(toLF(o), new, toLF(cutEscapes(new, set)))
+		if !strings.Contains(old, "\n") && strings.Contains(o, "\n") && strings.Contains(new, "\n") {
+			n = new // its line breaks are breaks: it was not escaped
+		}
+		out = append(out, [2]string{toLF(o), n})
 	}
 	return out
 }
@@ -220,18 +275,53 @@ func cutEscapes(s, set string) string {
 	return b.String()
 }
 
+// bareAmp is an ampersand that begins no entity.
+var bareAmp = regexp.MustCompile(`&(?:[^#a-zA-Z]|$)`)
+
 // unentity undoes one level of HTML escaping.
 func unentity(old, new string) [][2]string {
 	if strings.IndexByte(old, '&') < 0 {
 		return nil
 	}
 	var out [][2]string
-	if o := html.UnescapeString(old); o != old {
-		out = append(out, [2]string{o, html.UnescapeString(new)})
-	}
 	few := strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
-	if o := few.Replace(old); o != old {
-		out = append(out, [2]string{o, few.Replace(new)})
+	for _, undo := range [...]func(string) string{html.UnescapeString, few.Replace} {
+		o := undo(old)
+		if o == old {
+			continue
+		}
+		n := alike(o, new, undo(new))
+		if !strings.ContainsAny(old, "<>") && strings.ContainsAny(new, "<>") || !bareAmp.MatchString(old) && bareAmp.MatchString(new) {
+			n = new // it has what would have been escaped
+		}
+		out = append(out, [2]string{o, n})
 	}
 	return out
+}
+
+// alike is the new text with the damage undone, or as it came if that shares more
+// lines with the undone old text: then only the old text was damaged, and what
+// looks like damage in the new one is meant.
+func alike(old, new, undone string) string {
+	if new == undone {
+		return new
+	}
+	shared := map[string]bool{}
+	for l := range strings.SplitSeq(old, "\n") {
+		if !isBlank(l) {
+			shared[l] = true
+		}
+	}
+	count := func(s string) (n int) {
+		for l := range strings.SplitSeq(s, "\n") {
+			if shared[l] {
+				n++
+			}
+		}
+		return n
+	}
+	if count(new) > count(undone) {
+		return new
+	}
+	return undone
 }
