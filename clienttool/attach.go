@@ -82,7 +82,7 @@ func (h *Hub) attach(ctx context.Context, p Peer, m *Message, seen Seen, s Sende
 		ts, rejected = h.compile(id, hello.Tools, known)
 		changed := len(ts) != len(known)
 		for _, t := range ts {
-			changed = changed || known[t.def.ID] != t
+			changed = changed || known[t.def.key()] != t
 		}
 		if changed && known != nil {
 			if ok, wait := reserve(h.registerLimiter(p, id)); !ok {

@@ -24,6 +24,8 @@ type CallRequest struct {
 	RequestID        string         // "": made up. One of your own is a key: a second call with it is refused
 	Trace            string         // W3C traceparent for the client; optional
 
+	Agent *tool.Agent // who calls, for Options.HostTools; may be nil
+
 	// Ask decides what the running tool asks permission for. Nil: everything is denied.
 	Ask func(ctx context.Context, r *tool.Request) error
 	// Invoke runs a tool of the host for the running one. Nil: refused.
@@ -141,16 +143,21 @@ func (h *Hub) prepare(ctx context.Context, r CallRequest) (*Call, error) {
 	if t != nil && r.SessionID != "" && len(t.sessions) > 0 && !t.sessions[r.SessionID] {
 		t = nil // somebody else's: the same answer as for none
 	}
+	changed := false
+	if t != nil && r.expect != nil {
+		t = r.expect.current()
+		changed = t == nil
+	}
 	var limiter Limiter
 	if t != nil {
 		limiter = t.lease.limiter
 	}
 	h.mu.Unlock()
+	if changed {
+		return refuse(CodeToolChanged, nil)
+	}
 	if t == nil {
 		return refuse(CodeUnknownTool, nil)
-	}
-	if r.expect != nil && !r.expect.same(t) {
-		return refuse(CodeToolChanged, nil)
 	}
 	if len(r.Input) == 0 {
 		r.Input = json.RawMessage("{}")
@@ -192,12 +199,13 @@ func (h *Hub) limit(asked time.Duration, t *clientTool) time.Duration {
 // admit enters a prepared call. It is called with h.mu held.
 func (h *Hub) admit(c *Call) error {
 	l, lim := c.lease, h.opt.Limits
+	t := c.tool.current()
 	switch {
 	case h.draining:
 		return c.fail(CodeShutdown, errShutdown)
 	case l.ended || l.leaving || h.tools[c.tool.id] == nil:
 		return c.fail(CodeUnknownTool, nil)
-	case !c.tool.same(h.tools[c.tool.id]):
+	case t == nil:
 		return c.fail(CodeToolChanged, nil)
 	case h.calls[c.req.RequestID] != nil:
 		return c.fail(CodeDuplicate, nil)
@@ -208,7 +216,7 @@ func (h *Hub) admit(c *Call) error {
 	if _, buried := h.tombs.byID[c.req.RequestID]; buried {
 		return c.fail(CodeDuplicate, nil)
 	}
-	c.tool = h.tools[c.tool.id]
+	c.tool = t
 	h.calls[c.req.RequestID] = c
 	h.bytes += len(c.req.Input)
 	l.calls[c.req.RequestID] = c

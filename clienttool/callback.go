@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
 	"slices"
+	"strings"
 
 	"github.com/agenttool/tool"
 )
@@ -85,10 +87,7 @@ func (c *Call) answer(a *Ask, reply *Message) {
 		reply.Reason = "Nobody can be asked for permission here"
 		return
 	}
-	err := c.opt.Ask(c.ctx, &tool.Request{
-		Permission: oneLine(a.Permission, maxClientID), Title: oneLine(a.Title, maxTitleBytes),
-		Patterns: slices.Clone(a.Patterns), Always: slices.Clone(a.Always), Protected: a.Protected, Metadata: a.Metadata,
-	})
+	err := c.opt.Ask(c.ctx, a.request(c.lease.clientID))
 	if err == nil {
 		reply.Decision, reply.Reason = DecisionAllow, ""
 		return
@@ -99,6 +98,31 @@ func (c *Call) answer(a *Ask, reply *Message) {
 		reply.Reason = denied.Reason
 	}
 	reply.Reason = plainText(reply.Reason, maxErrorBytes)
+}
+
+// trustedKey is the metadata key with which a tool of the host says that what it
+// asks for provably changes nothing, and plan mode believes it; see
+// permission.ReadOnlyKey. A client cannot prove anything.
+const trustedKey = "readOnly"
+
+// request is the question as the host's approver gets it: a client may make it
+// stricter, never easier to allow. What "always" would grant cannot be everything.
+func (a *Ask) request(clientID string) *tool.Request {
+	r := &tool.Request{
+		Permission: oneLine(a.Permission, maxClientID), Title: oneLine(a.Title, maxTitleBytes),
+		Patterns: slices.Clone(a.Patterns), Protected: a.Protected, Opaque: a.Opaque, Metadata: maps.Clone(a.Metadata),
+	}
+	for _, p := range a.Always {
+		if strings.Trim(p, "*? \t") != "" {
+			r.Always = append(r.Always, p)
+		}
+	}
+	if r.Metadata == nil {
+		r.Metadata = make(map[string]any, 1)
+	}
+	delete(r.Metadata, trustedKey)
+	r.Metadata["clientID"] = clientID
+	return r
 }
 
 // invoke runs a tool of the host.

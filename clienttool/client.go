@@ -22,13 +22,15 @@ type Client struct {
 	opt      ClientOptions
 	instance string
 
-	saving sync.Mutex // held while the state is saved, so that the newest wins
+	closed chan struct{} // when Run has ended
+	saving sync.Mutex    // held while the state is saved, so that the newest wins
 
 	mu      sync.Mutex
-	tools   map[string]*served
+	tools   map[string]*served // by ToolDefinition.key
 	order   []string
 	calls   map[string]*clientCall
-	ended   recent // request ids that are not to run again
+	asks    map[string]*clientAsk // questions that belong to no call
+	ended   recent                // request ids that are not to run again
 	state   State
 	resume  string
 	names   map[string]string // id to own name
@@ -137,6 +139,7 @@ func NewClient(id string, t Transport, o ClientOptions) *Client {
 	return &Client{
 		id: id, t: t, opt: o, instance: rand.Text(), state: StateIdle,
 		tools: make(map[string]*served), calls: make(map[string]*clientCall),
+		asks: make(map[string]*clientAsk), closed: make(chan struct{}),
 	}
 }
 
@@ -161,7 +164,7 @@ func (c *Client) ToolIDs() map[string]string {
 	return m
 }
 
-// Add adds a tool, or replaces the one of that name. It may be called before Run
+// Add adds a tool, or replaces the one of that name and version. It may be called before Run
 // and while it runs; what the host makes of it reaches OnTools.
 func (c *Client) Add(def ToolDefinition, h Handler) error {
 	if def.ID == "" || len(def.ID) > maxToolName {
@@ -173,29 +176,47 @@ func (c *Client) Add(def ToolDefinition, h Handler) error {
 	def = def.clone()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.tools[def.ID] == nil {
-		c.order = append(c.order, def.ID)
+	if c.tools[def.key()] == nil {
+		c.order = append(c.order, def.key())
 	}
-	c.tools[def.ID] = &served{def, h}
+	c.tools[def.key()] = &served{def, h}
 	c.link.control(&Message{Type: TypeRegister, SessionID: c.opt.SessionID, Tools: []ToolDefinition{def}})
 	return nil
 }
 
-// Remove removes tools by name. Calls that run go on.
+// Remove removes tools by name, in all versions. Calls that run go on.
 func (c *Client) Remove(names ...string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var gone []string
-	for _, n := range names {
-		if c.tools[n] != nil {
-			delete(c.tools, n)
-			c.order = slices.DeleteFunc(c.order, func(o string) bool { return o == n })
-			gone = append(gone, n)
+	c.order = slices.DeleteFunc(c.order, func(key string) bool {
+		name := c.tools[key].def.ID
+		if !slices.Contains(names, name) {
+			return false
 		}
-	}
+		delete(c.tools, key)
+		if !slices.Contains(gone, name) {
+			gone = append(gone, name)
+		}
+		return true
+	})
 	if len(gone) > 0 {
 		c.link.control(&Message{Type: TypeUnregister, ToolIDs: gone})
 	}
+}
+
+// find returns the tool that a request means: a request that names no version means the newest.
+func (c *Client) find(name, version string) *served {
+	if s := c.tools[(&ToolDefinition{ID: name, Version: version}).key()]; s != nil || version != "" {
+		return s
+	}
+	var newest *served
+	for _, s := range c.tools {
+		if s.def.ID == name && (newest == nil || compareVersions(s.def.Version, newest.def.Version) > 0) {
+			newest = s
+		}
+	}
+	return newest
 }
 
 // definitions is called with c.mu held; it is never nil, as no tools is an answer too.
@@ -253,6 +274,7 @@ func (c *Client) Run(ctx context.Context) error {
 	c.run, stop = context.WithCancelCause(ctx)
 	c.mu.Unlock()
 	defer stop(ErrClosed)
+	defer close(c.closed)
 	if err := c.load(); err != nil {
 		return err
 	}

@@ -14,7 +14,8 @@ import (
 // long as the host's user needs, over lost connections, and that time counts for no limit.
 func (i *Invocation) Ask(ctx context.Context, r *tool.Request) error {
 	m, err := i.call.roundTrip(ctx, &Message{Type: TypeAsk, Ask: &Ask{
-		Permission: r.Permission, Title: r.Title, Patterns: r.Patterns, Always: r.Always, Protected: r.Protected, Metadata: r.Metadata,
+		Permission: r.Permission, Title: r.Title, Patterns: r.Patterns, Always: r.Always,
+		Protected: r.Protected, Opaque: r.Opaque, Metadata: r.Metadata,
 	}})
 	if err != nil {
 		return err
@@ -51,7 +52,7 @@ func (i *Invocation) Invoke(ctx context.Context, name string, input json.RawMess
 // not matter: the question is put again.
 func (call *clientCall) roundTrip(ctx context.Context, m *Message) (*Message, error) {
 	c := call.c
-	m.RequestID, m.AskID = call.req.RequestID, rand.Text()
+	m.RequestID, m.AskID = call.req.RequestID, newAskID()
 	ask := &clientAsk{m: m, reply: make(chan *Message, 1)}
 	c.mu.Lock()
 	if call.gone || call.result != nil {
@@ -79,8 +80,10 @@ func (call *clientCall) roundTrip(ctx context.Context, m *Message) (*Message, er
 	}
 }
 
-func (call *clientCall) replied(m *Message) {
-	ask := call.asks[m.AskID]
+func newAskID() string { return rand.Text() }
+
+// answer passes a reply on; one that nobody waits for, or waited for twice, is dropped.
+func (ask *clientAsk) answer(m *Message) {
 	if ask == nil {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -64,22 +65,12 @@ func (call *clientCall) resend(k *clientLink) {
 		call.sentAt = time.Time{}
 		k.push(outgoing{call: call, kind: TypeResult})
 	default:
-		for _, id := range slices.Sorted(keys(call.asks)) {
+		for _, id := range slices.Sorted(maps.Keys(call.asks)) {
 			k.control(call.asks[id].m)
 		}
 		if call.slot != nil {
 			call.queued = true
 			k.push(outgoing{call: call, kind: TypeProgress})
-		}
-	}
-}
-
-func keys[V any](m map[string]V) func(func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
 		}
 	}
 }
@@ -100,7 +91,7 @@ func (c *Client) start(r *ExecutionRequest) {
 	if name == "" {
 		name = strings.TrimPrefix(r.Tool, plainID(c.id, ""))
 	}
-	t := c.tools[name]
+	t := c.find(name, r.Version)
 	if t == nil {
 		c.refuse(r, CodeUnknownTool, "Unknown tool: "+oneLine(name, maxTitleBytes))
 		return

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"time"
 )
@@ -177,6 +178,9 @@ func (c *Client) serve(ctx context.Context, k *clientLink, welcome *Message) (re
 	for _, call := range c.sortedCalls() {
 		call.resend(k)
 	}
+	for _, id := range slices.Sorted(maps.Keys(c.asks)) {
+		k.control(c.asks[id].m)
+	}
 	k.tick = time.AfterFunc(c.opt.ResendAfter, func() { c.tick(k) })
 	c.mu.Unlock()
 	c.save()
@@ -312,8 +316,10 @@ func (c *Client) take(k *clientLink, m *Message) {
 		k.control(&Message{Type: TypePong})
 	case TypeAskReply, TypeInvokeReply:
 		if call := c.calls[m.RequestID]; call != nil {
-			call.replied(m)
+			call.asks[m.AskID].answer(m)
 		}
+	case TypeHostToolsReply:
+		c.asks[m.AskID].answer(m)
 	case TypeRegistered:
 		info := c.registered(m)
 		c.mu.Unlock()

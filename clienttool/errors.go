@@ -68,6 +68,7 @@ const (
 	CodeNotFound        = "not_found"
 	CodeProtocol        = "protocol"
 	CodeCallbackRefused = "refused"
+	CodeUnavailable     = "unavailable" // it may work later
 )
 
 // CallError says why a call of a client's tool failed. It matches [ErrCall], and,
@@ -228,25 +229,39 @@ func clip(s string, n int) string {
 }
 
 // oneLine is s for a title or a log: clipped, and without control characters,
-// which could move a cursor or forge a line.
+// which could move a cursor or forge a line, and without what nobody sees.
 func oneLine(s string, n int) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r >= 0x7f && r <= 0x9f || r == '\u2028' || r == '\u2029' {
+		switch {
+		case control(r), r == '\u2028', r == '\u2029':
 			return ' '
+		case unseen(r):
+			return -1
 		}
 		return r
 	}, clip(s, n))
 }
 
-// plainText drops control characters except tab and newline.
+// plainText drops control characters except tab and newline, and what nobody sees.
 func plainText(s string, n int) string {
 	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' {
-			return r
-		}
-		if r < ' ' || r >= 0x7f && r <= 0x9f {
+		if r != '\n' && r != '\t' && (control(r) || unseen(r)) {
 			return -1
 		}
 		return r
 	}, clip(s, n))
+}
+
+func control(r rune) bool { return r < ' ' || r >= 0x7f && r <= 0x9f }
+
+// unseen reports whether r turns text around or hides in it, so that a user reads
+// something else than a model does: directions, blanks of no width, tags and private
+// selectors. The joiners that scripts and emoji need are not among them.
+func unseen(r rune) bool {
+	switch {
+	case r == '\u200b', r == '\u200e', r == '\u200f', r == '\u061c', r == '\ufeff',
+		'\u202a' <= r && r <= '\u202e', '\u2060' <= r && r <= '\u206f', '\U000e0000' <= r && r <= '\U000e0fff':
+		return true
+	}
+	return false
 }

@@ -25,6 +25,10 @@ func (h *Hub) inbound(ctx context.Context, k *link, p Peer, m *Message) {
 	}
 	p.ClientID = l.clientID
 	m.ClientID, m.Gen = l.clientID, k.gen
+	if m.Type == TypeHostTools {
+		h.listHostTools(k, p, m)
+		return
+	}
 	reply, err := h.handle(ctx, p, m)
 	if err != nil {
 		reply = errorMessage(m, err)
@@ -108,6 +112,8 @@ func (h *Hub) handle(ctx context.Context, p Peer, m *Message) (*Message, error) 
 		return nil, h.takeProgress(who, m)
 	case TypeAsk, TypeInvoke:
 		return nil, h.callback(who, m)
+	case TypeHostTools:
+		return h.hostTools(ctx, p, m)
 	case TypePing:
 		return &Message{Type: TypePong}, nil
 	case TypeSync:

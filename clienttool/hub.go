@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
-	"encoding/json"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -192,7 +192,7 @@ func (h *Hub) Client(clientID string) (info ClientInfo, ok bool) {
 func (l *lease) info() ClientInfo {
 	return ClientInfo{
 		ClientID: l.clientID, Principal: l.principal, Connected: l.link != nil, Gen: l.gen,
-		InFlight: l.inflight, Queued: l.queue.n, Tools: len(l.tools), LastSeen: l.seen,
+		InFlight: l.inflight, Queued: l.queue.n, Tools: len(l.offered()), LastSeen: l.seen,
 	}
 }
 
@@ -212,7 +212,7 @@ func (h *Hub) ClientTools(sessionID string) []ClientTool {
 	defer h.mu.Unlock()
 	var out []ClientTool
 	for _, l := range h.sortedLeases() {
-		for _, t := range l.tools {
+		for _, t := range l.offered() {
 			if sessionID == "" || h.offered(t, sessionID) {
 				out = append(out, t.info())
 			}
@@ -221,14 +221,39 @@ func (h *Hub) ClientTools(sessionID string) []ClientTool {
 	return out
 }
 
-// Lookup finds a tool by its id.
+// Lookup finds a tool by its id, or by the plain form of it that a client without
+// hello knows, unless that could be two. The ID of what it returns is the one for
+// [CallRequest].
 func (h *Hub) Lookup(toolID string) (ClientTool, bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if t := h.tools[toolID]; t != nil {
+	if t := h.lookup(toolID); t != nil {
 		return t.info(), true
 	}
 	return ClientTool{}, false
+}
+
+// lookup is called with h.mu held.
+func (h *Hub) lookup(toolID string) *clientTool {
+	if t := h.tools[toolID]; t != nil {
+		return t
+	}
+	if !strings.HasPrefix(toolID, "client_") {
+		return nil
+	}
+	var found *clientTool
+	for _, l := range h.sortedLeases() {
+		for _, t := range l.offered() {
+			if plainID(l.clientID, t.def.ID) != toolID {
+				continue
+			}
+			if found != nil {
+				return nil
+			}
+			found = t
+		}
+	}
+	return found
 }
 
 // offered reports whether an agent of the session sees the tool. It is called with h.mu held.
@@ -251,19 +276,34 @@ func (h *Hub) List(ctx context.Context, p Peer, clientID string) []ToolDefinitio
 	return (&Registry{h}).GetTools(clientID)
 }
 
-// ListAll returns the tools of all clients that a peer may see, by id.
+// ListAll returns the tools of all clients that a peer may see, by the ids that
+// their clients know, or where two of those are the same, by those that models see.
 func (h *Hub) ListAll(ctx context.Context, p Peer) map[string]ToolDefinition {
+	type entry struct {
+		principal, clientID, id string
+		def                     ToolDefinition
+	}
+	var all []entry
+	h.mu.Lock()
+	for _, l := range h.sortedLeases() {
+		for _, t := range l.offered() {
+			d := t.visible()
+			if other := h.tools[d.ID]; d.ID != t.id && other != nil {
+				d.ID = t.id
+			}
+			all = append(all, entry{l.principal, l.clientID, t.id, d})
+		}
+	}
+	h.mu.Unlock()
 	out := make(map[string]ToolDefinition)
-	for _, t := range h.ClientTools("") {
-		info, ok := h.Client(t.ClientID)
-		if !ok || !h.maySee(ctx, p, OpListAll, info.Principal, Target{ClientID: t.ClientID, Tool: t.ID}) {
+	for _, e := range all {
+		if !h.maySee(ctx, p, OpListAll, e.principal, Target{ClientID: e.clientID, Tool: e.id}) {
 			continue
 		}
-		d := t.ToolDefinition
-		if len(d.Parameters) == 0 {
-			d.Parameters = json.RawMessage(`{"type":"object"}`)
+		if _, taken := out[e.def.ID]; taken {
+			e.def.ID = e.id
 		}
-		out[d.ID] = d
+		out[e.def.ID] = e.def
 	}
 	return out
 }

@@ -107,7 +107,7 @@ func (l *lease) end(code string, bye *Message) {
 		l.timer.Stop()
 	}
 	l.unwatchAcks()
-	ids := l.removeTools(nil, true)
+	ids := l.removeTools(everyTool)
 	for _, c := range l.sortedCalls() {
 		h.settle(c, nil, c.fail(code, nil), VerdictCancelled)
 	}
@@ -139,7 +139,7 @@ func (l *lease) sortedCalls() []*Call {
 // leave handles a client's bye: nothing new, and what runs may end.
 func (l *lease) leave() {
 	l.leaving = true
-	ids := l.removeTools(nil, true)
+	ids := l.removeTools(everyTool)
 	if len(ids) > 0 {
 		l.hub.emit(Event{Type: EventUnregistered, ClientID: l.clientID, ToolIDs: ids})
 	}
@@ -211,7 +211,7 @@ func (l *lease) reconcile(live []string, restarted bool, lost func(*Call) bool) 
 		h.count("resent")
 	}
 	for _, c := range l.sortedCalls() {
-		if c.state == callQueued && !c.tool.current() {
+		if c.state == callQueued && c.tool.current() == nil {
 			h.settle(c, nil, c.fail(CodeToolChanged, nil), VerdictCancelled)
 		}
 	}
@@ -289,9 +289,9 @@ func (h *Hub) checkAcks(k *link) {
 }
 
 func (l *lease) toolIDs() []string {
-	ids := make([]string, len(l.tools))
-	for i, t := range l.tools {
-		ids[i] = t.visibleID()
+	ids := make([]string, 0, len(l.tools))
+	for _, t := range l.offered() {
+		ids = append(ids, t.visibleID())
 	}
 	return ids
 }

@@ -33,6 +33,7 @@ type link struct {
 	frames  Limiter
 	strikes int
 	pinged  time.Time // by the client
+	listing int       // host-tools that are being answered
 
 	write *time.Timer // used by the writer alone
 	out   Message     // likewise
@@ -184,7 +185,7 @@ func (k *link) request(c *Call) *Message {
 	}
 	k.req = c.req
 	k.req.Tool = c.tool.visibleID()
-	k.req.Name = c.tool.def.ID
+	k.req.Name, k.req.Version = c.tool.def.ID, c.tool.def.Version
 	k.req.TimeoutMs = c.remaining(now)
 	if c.attempt > 1 {
 		k.req.Attempt = c.attempt

@@ -11,28 +11,30 @@ const Protocol = 1
 
 // The types of messages. Unknown ones are ignored, so that either side may be newer.
 const (
-	TypeHello        = "hello"        // client: who I am, what I hold
-	TypeWelcome      = "welcome"      // host: the link is yours
-	TypeRegister     = "register"     // client: tools
-	TypeRegistered   = "registered"   // host: ids of the tools that were taken
-	TypeUnregister   = "unregister"   // client: ToolIDs; absent means all, empty means none
-	TypeUnregistered = "unregistered" // host
-	TypeRequest      = "request"      // host: run a tool
-	TypeResult       = "result"       // client: what came of it
-	TypeAck          = "ack"          // client: RequestIDs were received; host: verdict on a result
-	TypeCancel       = "cancel"       // host: stop, with a Reason
-	TypeProgress     = "progress"     // client: how far a call is
-	TypeAsk          = "ask"          // client: a running tool asks for permission
-	TypeAskReply     = "ask-reply"    // host
-	TypeInvoke       = "invoke"       // client: a running tool calls a tool of the host
-	TypeInvokeReply  = "invoke-reply" // host
-	TypePing         = "ping"         // either
-	TypePong         = "pong"         // either
-	TypeSync         = "sync"         // client: Live is what I hold, compare
-	TypeBye          = "bye"          // either: the end, with a Reason
-	TypeError        = "error"        // either: what was wrong with a message
-	TypeToolRequest  = "client-tool-request"
-	typeToolResponse = "client-tool-response" // another name for result
+	TypeHello          = "hello"            // client: who I am, what I hold
+	TypeWelcome        = "welcome"          // host: the link is yours
+	TypeRegister       = "register"         // client: tools
+	TypeRegistered     = "registered"       // host: ids of the tools that were taken
+	TypeUnregister     = "unregister"       // client: ToolIDs; absent means all, empty means none
+	TypeUnregistered   = "unregistered"     // host
+	TypeRequest        = "request"          // host: run a tool
+	TypeResult         = "result"           // client: what came of it
+	TypeAck            = "ack"              // client: RequestIDs were received; host: verdict on a result
+	TypeCancel         = "cancel"           // host: stop, with a Reason
+	TypeProgress       = "progress"         // client: how far a call is
+	TypeAsk            = "ask"              // client: a running tool asks for permission
+	TypeAskReply       = "ask-reply"        // host
+	TypeInvoke         = "invoke"           // client: a running tool calls a tool of the host
+	TypeInvokeReply    = "invoke-reply"     // host
+	TypeHostTools      = "host-tools"       // client: which tools of the host may be invoked; for RequestID, or else for SessionID
+	TypeHostToolsReply = "host-tools-reply" // host: Tools, or Code and Error
+	TypePing           = "ping"             // either
+	TypePong           = "pong"             // either
+	TypeSync           = "sync"             // client: Live is what I hold, compare
+	TypeBye            = "bye"              // either: the end, with a Reason
+	TypeError          = "error"            // either: what was wrong with a message
+	TypeToolRequest    = "client-tool-request"
+	typeToolResponse   = "client-tool-response" // another name for result
 )
 
 // What a client says in hello that it understands.
@@ -97,7 +99,7 @@ type Message struct {
 	Hello      *Hello            `json:"hello,omitempty"`
 	Welcome    *Welcome          `json:"welcome,omitempty"`
 	Live       []string          `json:"live,omitempty"`
-	AskID      string            `json:"askID,omitempty"` // of ask, invoke and their replies
+	AskID      string            `json:"askID,omitempty"` // of ask, invoke, host-tools and their replies
 	Ask        *Ask              `json:"ask,omitempty"`
 	Decision   string            `json:"decision,omitempty"` // of ask-reply: "allow" or "deny"
 	Tool       string            `json:"tool,omitempty"`     // of invoke
@@ -128,6 +130,14 @@ type ToolDefinition struct {
 	Idempotent   bool            `json:"idempotent,omitempty"`   // may be run again by a restarted client
 	TimeoutMs    int64           `json:"timeoutMs,omitempty"`    // a wish, capped by the host; 0: the host's default
 	MaxInFlight  int             `json:"maxInFlight,omitempty"`  // calls at once, e.g. 1 for a tool that owns the screen; 0: no limit of its own
+
+	// Version is the author's. A client may have several versions of one name, of which
+	// the newest is offered; a call of an older one that waits stays with it. Versions
+	// compare as semantic ones do, as far as they are numbers; none is the oldest.
+	Version string `json:"version,omitempty"`
+	// Revision is the host's mark of this very definition: it changes when anything
+	// else in it does. What a client says here is not looked at.
+	Revision string `json:"revision,omitempty"`
 }
 
 // ToolRejection says why a definition was not taken.
@@ -148,6 +158,7 @@ type ExecutionRequest struct {
 	Input     json.RawMessage `json:"input"`
 	Name      string          `json:"name,omitempty"`      // the client's own name of the tool
 	TimeoutMs int64           `json:"timeoutMs,omitempty"` // from receipt; no clock is compared
+	Version   string          `json:"version,omitempty"`   // of the definition, if it has one
 	Attempt   int             `json:"attempt,omitempty"`   // 2: sent again after a restart
 	Trace     string          `json:"trace,omitempty"`     // W3C traceparent
 }
@@ -234,6 +245,7 @@ type Ask struct {
 	Patterns   []string       `json:"patterns"`
 	Always     []string       `json:"always,omitempty"`
 	Protected  bool           `json:"protected,omitempty"`
+	Opaque     bool           `json:"opaque,omitempty"`
 	Metadata   map[string]any `json:"metadata,omitempty"`
 }
 

@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"time"
+
+	"github.com/agenttool/tool"
 )
 
 // Options configure a [Hub]. The zero value is safe: anonymous peers are refused
@@ -42,6 +44,14 @@ type Options struct {
 	// for each lease or principal. Nil: what Limits says.
 	Rate func(p Peer, op Op) Limiter
 
+	// HostTools returns the tools of the host that an agent may use, for clients that
+	// want to know; usually it is [tool.Registry.Resolve], whose set counts even beside
+	// an error. agent is the one whose call the client runs, or else one that has
+	// nothing but a SessionID, of a session that tools of the client are bound to. Nil:
+	// clients are told of none. Knowing a tool gives no right to it: what a running tool
+	// invokes has to pass the executor's approver like any call.
+	HostTools func(ctx context.Context, agent *tool.Agent) (*tool.Set, error)
+
 	// OmitEventInputs leaves the arguments of calls out of request events.
 	OmitEventInputs bool
 
@@ -55,12 +65,13 @@ type Op string
 
 // The operations.
 const (
-	OpAttach   Op = "attach"   // open a link as Target.ClientID
-	OpRegister Op = "register" // register tools, bound to Target.SessionID; also at attach
-	OpResult   Op = "result"   // answer a call
-	OpList     Op = "list"     // list the tools of Target.ClientID
-	OpListAll  Op = "list-all" // list a tool among all; refused ones are left out
-	OpExecute  Op = "execute"  // call Target.Tool for Target.SessionID
+	OpAttach    Op = "attach"     // open a link as Target.ClientID
+	OpRegister  Op = "register"   // register tools, bound to Target.SessionID; also at attach
+	OpResult    Op = "result"     // answer a call
+	OpList      Op = "list"       // list the tools of Target.ClientID
+	OpListAll   Op = "list-all"   // list a tool among all; refused ones are left out
+	OpExecute   Op = "execute"    // call Target.Tool for Target.SessionID
+	OpHostTools Op = "host-tools" // learn which tools of the host agents of Target.SessionID may use
 )
 
 // Target is what an operation is about; fields that do not apply are empty.

@@ -3,6 +3,7 @@ package clienttool
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,8 +37,22 @@ func (t *clientTool) same(o *clientTool) bool {
 	return o != nil && t.id == o.id && t.rev == o.rev && t.lease.clientID == o.lease.clientID && t.lease.principal == o.lease.principal
 }
 
-// current reports whether this definition is still the registered one.
-func (t *clientTool) current() bool { return t.same(t.lease.hub.tools[t.id]) }
+// current returns the registered tool that is this very definition, which another
+// lease of the client may have; nil if there is none any more. It need not be the
+// newest version.
+func (t *clientTool) current() *clientTool {
+	newest := t.lease.hub.tools[t.id]
+	if newest == nil || t.same(newest) {
+		return newest
+	}
+	if i := slices.IndexFunc(newest.lease.tools, t.same); i >= 0 {
+		return newest.lease.tools[i]
+	}
+	return nil
+}
+
+// key tells the tools of a client apart: by name and version.
+func (d *ToolDefinition) key() string { return d.ID + "\x00" + d.Version }
 
 func (t *clientTool) ready() bool {
 	return t.def.MaxInFlight <= 0 || t.inflight < t.def.MaxInFlight
@@ -54,7 +69,7 @@ func (t *clientTool) visibleID() string {
 
 func (t *clientTool) info() ClientTool {
 	d := t.def.clone()
-	d.ID = t.id
+	d.ID, d.Revision = t.id, t.revision()
 	var sessions []string
 	if len(t.sessions) > 0 {
 		sessions = slices.Sorted(maps.Keys(t.sessions))
@@ -62,13 +77,15 @@ func (t *clientTool) info() ClientTool {
 	return ClientTool{ToolDefinition: d, Name: t.def.ID, ClientID: t.lease.clientID, Sessions: sessions, Connected: t.lease.link != nil}
 }
 
+func (t *clientTool) revision() string { return hex.EncodeToString(t.rev[:8]) }
+
 // compile checks definitions from a stranger. It needs no lock. known returns an
 // existing one with the same meaning, so that registering again costs little.
 func (h *Hub) compile(clientID string, defs []ToolDefinition, known map[string]*clientTool) (out []*clientTool, rejected []ToolRejection) {
 	seen := make(map[string]bool)
 	for _, d := range defs {
 		t, code, err := h.compileOne(clientID, d, known)
-		if err == nil && seen[t.def.ID] {
+		if err == nil && seen[t.def.key()] {
 			code, err = CodeNameTaken, errors.New("it is defined twice in one message")
 		}
 		if err != nil {
@@ -76,7 +93,7 @@ func (h *Hub) compile(clientID string, defs []ToolDefinition, known map[string]*
 			h.count("rejected_tool")
 			continue
 		}
-		seen[t.def.ID] = true
+		seen[t.def.key()] = true
 		out = append(out, t)
 	}
 	return out, rejected
@@ -97,6 +114,10 @@ func (h *Hub) compileOne(clientID string, d ToolDefinition, known map[string]*cl
 	if len(d.OutputSchema) == 0 || string(d.OutputSchema) == "null" {
 		d.OutputSchema = nil
 	}
+	if len(d.Version) > maxVersion || oneLine(d.Version, maxVersion) != d.Version {
+		return nil, CodeInvalidName, fmt.Errorf("the version is longer than %d bytes, or no plain text", maxVersion)
+	}
+	d.Revision = ""
 	d.Title = oneLine(d.Title, maxTitleBytes)
 	d.Description = plainText(d.Description, len(d.Description))
 	if strings.TrimSpace(d.Description) == "" {
@@ -108,7 +129,7 @@ func (h *Hub) compileOne(clientID string, d ToolDefinition, known map[string]*cl
 		return nil, CodeInvalidSchema, err
 	}
 	t.rev = sha256.Sum256(b)
-	if old := known[d.ID]; old != nil && old.rev == t.rev {
+	if old := known[d.key()]; old != nil && old.rev == t.rev {
 		return old, "", nil
 	}
 	var id string
@@ -144,7 +165,7 @@ func (h *Hub) compileOne(clientID string, d ToolDefinition, known map[string]*cl
 	return t, "", nil
 }
 
-// known returns the definitions of a client by their own names.
+// known returns the definitions of a client by their keys.
 func (h *Hub) known(clientID string) map[string]*clientTool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -154,7 +175,7 @@ func (h *Hub) known(clientID string) map[string]*clientTool {
 	}
 	m := make(map[string]*clientTool, len(l.tools))
 	for _, t := range l.tools {
-		m[t.def.ID] = t
+		m[t.def.key()] = t
 	}
 	return m
 }
@@ -167,18 +188,12 @@ func (l *lease) install(ts []*clientTool, sessionID string, replace bool) (taken
 	if replace {
 		keep := make(map[string]bool)
 		for _, t := range ts {
-			keep[t.def.ID] = true
+			keep[t.def.key()] = true
 		}
-		var drop []string
-		for _, t := range l.tools {
-			if !keep[t.def.ID] {
-				drop = append(drop, t.def.ID)
-			}
-		}
-		gone = l.removeTools(drop, false)
+		gone = l.removeTools(func(t *clientTool) bool { return !keep[t.def.key()] })
 	}
 	for _, t := range ts {
-		at := slices.IndexFunc(l.tools, func(o *clientTool) bool { return o.def.ID == t.def.ID })
+		at := slices.IndexFunc(l.tools, func(o *clientTool) bool { return o.def.key() == t.def.key() })
 		if at >= 0 && l.tools[at].rev == t.rev {
 			t = l.tools[at]
 		} else {
@@ -192,14 +207,16 @@ func (l *lease) install(ts []*clientTool, sessionID string, replace bool) (taken
 				continue
 			}
 			t.lease = l
-			h.tools[t.id] = t
+			if newest := h.tools[t.id]; newest != nil { // another version, or what this one replaces
+				t.sessions = maps.Clone(newest.sessions)
+			}
 			if at < 0 {
 				l.tools = append(l.tools, t)
 			} else {
-				t.sessions = l.tools[at].sessions
 				l.tools = slices.Clone(l.tools)
 				l.tools[at] = t
 			}
+			l.elect(t.id)
 		}
 		if sessionID != "" {
 			if t.sessions == nil {
@@ -212,24 +229,53 @@ func (l *lease) install(ts []*clientTool, sessionID string, replace bool) (taken
 	return taken, gone, rejected
 }
 
-// removeTools removes tools by own name or id, or all of them, and returns their
-// ids. What runs may still answer; what waits fails.
-func (l *lease) removeTools(names []string, all bool) []string {
-	h := l.hub
-	var gone []string
-	keep := make([]*clientTool, 0, len(l.tools))
+// removeTools removes tools and returns the ids that are gone with them. What runs
+// may still answer; what waits fails.
+func (l *lease) removeTools(which func(*clientTool) bool) (gone []string) {
+	var out, keep []*clientTool
 	for _, t := range l.tools {
-		if !all && !l.named(t, names) {
+		if which(t) {
+			out = append(out, t)
+		} else {
 			keep = append(keep, t)
-			continue
-		}
-		gone = append(gone, t.visibleID())
-		if h.tools[t.id] == t {
-			delete(h.tools, t.id)
 		}
 	}
 	l.tools = keep
+	for _, t := range out {
+		if l.elect(t.id); l.hub.tools[t.id] == nil && !slices.Contains(gone, t.visibleID()) {
+			gone = append(gone, t.visibleID())
+		}
+	}
 	return gone
+}
+
+func everyTool(*clientTool) bool { return true }
+
+// elect makes the newest version that the client has of a tool the one on offer.
+func (l *lease) elect(id string) {
+	var newest *clientTool
+	for _, t := range l.tools {
+		if t.id == id && (newest == nil || compareVersions(t.def.Version, newest.def.Version) >= 0) {
+			newest = t
+		}
+	}
+	if newest == nil {
+		delete(l.hub.tools, id)
+		return
+	}
+	l.hub.tools[id] = newest
+}
+
+// offered returns the tools of the client as the host sees them: of every name the
+// newest version.
+func (l *lease) offered() []*clientTool {
+	out := make([]*clientTool, 0, len(l.tools))
+	for _, t := range l.tools {
+		if l.hub.tools[t.id] == t {
+			out = append(out, t)
+		}
+	}
+	return out
 }
 
 // named reports whether one of names means t: its own name, unless another tool
@@ -254,7 +300,7 @@ func (l *lease) named(t *clientTool, names []string) bool {
 func (l *lease) dropStale() {
 	h := l.hub
 	for _, c := range l.sortedCalls() {
-		if c.state != callQueued || c.tool.current() {
+		if c.state != callQueued || c.tool.current() != nil {
 			continue
 		}
 		code := CodeToolChanged
@@ -283,7 +329,7 @@ func (h *Hub) register(ctx context.Context, p Peer, clientID, sessionID string, 
 	ts, rejected := h.compile(clientID, defs, known)
 	changed := replace && len(ts) != len(known)
 	for _, t := range ts {
-		changed = changed || known[t.def.ID] != t
+		changed = changed || known[t.def.key()] != t
 	}
 	if changed && !trusted {
 		if ok, wait := reserve(h.registerLimiter(p, clientID)); !ok {
@@ -326,7 +372,9 @@ func (l *lease) announce(taken []*clientTool, gone []string, rejected []ToolReje
 	m := &Message{Type: TypeRegistered, ClientID: l.clientID, ToolIDs: []string{}, Rejected: rejected}
 	for _, t := range taken {
 		id := t.visibleID()
-		m.ToolIDs = append(m.ToolIDs, id)
+		if !slices.Contains(m.ToolIDs, id) {
+			m.ToolIDs = append(m.ToolIDs, id)
+		}
 		if m.Names == nil {
 			m.Names = make(map[string]string, len(taken))
 		}
@@ -350,7 +398,7 @@ func (h *Hub) unregister(who owner, clientID string, ids []string) []string {
 	if l == nil || !who.owns(l.principal, l.clientID) {
 		return []string{}
 	}
-	gone := l.removeTools(ids, ids == nil)
+	gone := l.removeTools(func(t *clientTool) bool { return ids == nil || l.named(t, ids) })
 	l.dropStale()
 	if len(gone) == 0 {
 		return []string{}

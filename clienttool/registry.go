@@ -3,8 +3,6 @@ package clienttool
 import (
 	"context"
 	"encoding/json"
-	"slices"
-	"strings"
 	"time"
 )
 
@@ -52,7 +50,7 @@ func (r *Registry) GetTools(clientID string) []ToolDefinition {
 	defer h.mu.Unlock()
 	out := []ToolDefinition{}
 	if l := h.leases[clientID]; l != nil {
-		for _, t := range l.tools {
+		for _, t := range l.offered() {
 			out = append(out, t.visible())
 		}
 	}
@@ -62,6 +60,9 @@ func (r *Registry) GetTools(clientID string) []ToolDefinition {
 func (t *clientTool) visible() ToolDefinition {
 	d := t.def.clone()
 	d.ID = t.visibleID()
+	if !t.lease.legacy {
+		d.Revision = t.revision()
+	}
 	if len(d.Parameters) == 0 {
 		d.Parameters = json.RawMessage(`{"type":"object"}`)
 	}
@@ -105,11 +106,12 @@ func (r *Registry) find(clientID, name string) *clientTool {
 	if l == nil {
 		return nil
 	}
-	i := slices.IndexFunc(l.tools, func(t *clientTool) bool { return l.named(t, []string{name}) })
-	if i < 0 {
-		return nil
+	for _, t := range l.offered() {
+		if l.named(t, []string{name}) {
+			return t
+		}
 	}
-	return l.tools[i]
+	return nil
 }
 
 // SubmitResult settles a call and reports whether it was this that did.
@@ -133,25 +135,10 @@ func (r *Registry) FindClientForTool(toolID string) string {
 	h := r.h
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if t := h.tools[toolID]; t != nil {
+	if t := h.lookup(toolID); t != nil {
 		return t.lease.clientID
 	}
-	if !strings.HasPrefix(toolID, "client_") {
-		return ""
-	}
-	found := ""
-	for _, l := range h.sortedLeases() {
-		for _, t := range l.tools {
-			if plainID(l.clientID, t.def.ID) != toolID {
-				continue
-			}
-			if found != "" && found != l.clientID {
-				return ""
-			}
-			found = l.clientID
-		}
-	}
-	return found
+	return ""
 }
 
 // IsClientTool reports whether a client has registered a tool of this id.

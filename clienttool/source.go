@@ -39,7 +39,7 @@ func (h *Hub) Tools(_ context.Context, agent *tool.Agent) iter.Seq2[tool.Tool, e
 		h.mu.Lock()
 		var ts []tool.Tool
 		for _, l := range h.sortedLeases() {
-			for _, t := range l.tools {
+			for _, t := range l.offered() {
 				if h.offered(t, session) {
 					ts = append(ts, t.hosted.tool)
 				}
@@ -93,7 +93,7 @@ func (s *hosted) run(ctx context.Context, call *tool.Call) (*tool.Result, error)
 	var mu sync.Mutex
 	var denied *tool.DeniedError
 	res, err := s.h.Execute(ctx, CallRequest{
-		Tool: s.t.id, Input: call.Input, SessionID: call.SessionID, MessageID: call.MessageID, CallID: call.ID,
+		Tool: s.t.id, Input: call.Input, SessionID: call.SessionID, MessageID: call.MessageID, CallID: call.ID, Agent: call.Agent,
 		OnProgress: updater(call),
 		Ask: func(ctx context.Context, r *tool.Request) error {
 			if r.Tool == "" {

@@ -121,10 +121,11 @@ func (h *Hub) restore() error {
 			l.arm(max(h.opt.DetachGrace, 0), CodeGone)
 		}
 		if l.principal == r.Principal {
-			l.install(ts, r.Request.SessionID, false)
-			c.lease, c.tool, c.left = l, h.tools[ts[0].id], left
-			if err := h.admitRestored(c); err == nil {
-				h.restored = append(h.restored, c)
+			if taken, _, _ := l.install(ts, r.Request.SessionID, false); len(taken) == 1 {
+				c.lease, c.tool, c.left = l, taken[0], left
+				if err := h.admitRestored(c); err == nil {
+					h.restored = append(h.restored, c)
+				}
 			}
 		}
 		h.mu.Unlock()

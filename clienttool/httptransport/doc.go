@@ -10,6 +10,7 @@
 //	POST   /result                the outcome of a call
 //	GET    /tools/{clientID}      the tools of one client
 //	GET    /tools                 the tools that the peer may see
+//	GET    /host-tools/{clientID} the tools of the host that the client's may invoke
 //	POST   /execute               run a tool; off unless Options.EnableExecute
 //	POST   /message               any message of a client; a hello is answered with the stream
 //	POST   /ticket                a ticket for EventSource; only with Guard.Tickets

@@ -124,7 +124,7 @@ func TestDocumentedProtocol(t *testing.T) {
 	check("GET", "/tools", "", 200, `{}`)
 	check("GET", "/tools/my-client", "", 200, `[]`)
 	check("POST", "/register", `{"sessionID":"ses_1","clientID":"my-client","tools":`+tools+`}`, 200,
-		`{"registered":["client_my-client_search-docs"],"names":{"client_my-client_search-docs":"search-docs"}}`)
+		`{"registered":["client_my-client_search-docs"]}`)
 	def := `{"id":"client_my-client_search-docs","description":"Searches.","parameters":{"type":"object","properties":{"q":{"type":"string"}}}}`
 	check("GET", "/tools/my-client", "", 200, `[`+def+`]`)
 	check("GET", "/tools", "", 200, `{"client_my-client_search-docs":`+def+`}`)

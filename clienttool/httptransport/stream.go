@@ -30,6 +30,20 @@ type stream struct {
 	writing sync.Mutex // held while w is used
 }
 
+// canFlush reports whether w, or what it wraps, can send what was written so far.
+func canFlush(w http.ResponseWriter) bool {
+	for {
+		switch v := w.(type) {
+		case http.Flusher, interface{ FlushError() error }:
+			return true
+		case interface{ Unwrap() http.ResponseWriter }:
+			w = v.Unwrap()
+		default:
+			return false
+		}
+	}
+}
+
 func newStream(w http.ResponseWriter, limit time.Duration, epoch string, legacy bool) *stream {
 	return &stream{w: w, rc: http.NewResponseController(w), limit: limit, epoch: epoch, legacy: legacy,
 		ready: make(chan struct{}), done: make(chan struct{})}

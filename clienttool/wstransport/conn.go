@@ -27,7 +27,15 @@ type conn struct {
 	once sync.Once
 	bye  atomic.Pointer[clienttool.Message] // the last one sent, which names the close code
 	done chan struct{}
+
+	// lenient answers what is no message with an error, as the older protocol does,
+	// in place of closing.
+	lenient bool
+	garbage int
 }
+
+// maxGarbage is how often in a row a lenient conn puts up with what is no message.
+const maxGarbage = 10
 
 func newConn(ws *websocket.Conn, most int) *conn {
 	ws.SetReadLimit(int64(most))
@@ -57,17 +65,35 @@ func (c *conn) Send(ctx context.Context, m *clienttool.Message) error {
 
 // Recv implements [clienttool.Conn].
 func (c *conn) Recv(ctx context.Context) (*clienttool.Message, error) {
-	_, b, err := c.ws.Read(ctx)
-	if err != nil {
-		return nil, c.why(ctx, err)
+	for {
+		_, b, err := c.ws.Read(ctx)
+		if err != nil {
+			return nil, c.why(ctx, err)
+		}
+		m, err := clienttool.DecodeMessage(b, clienttool.DecodeLimits{MaxBytes: -1})
+		if err == nil {
+			c.garbage = 0
+			return m, nil
+		}
+		c.garbage++
+		if !c.lenient || c.garbage > maxGarbage || c.complain(ctx, err) != nil {
+			// The next frame is as good as any; but whoever sends this is not to be trusted with more.
+			c.Close(err)
+			return nil, err
+		}
 	}
-	m, err := clienttool.DecodeMessage(b, clienttool.DecodeLimits{MaxBytes: -1})
+}
+
+// complain tells the peer that its message is none. Writes of a WebSocket may come
+// from several goroutines.
+func (c *conn) complain(ctx context.Context, err error) error {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	b, err := clienttool.EncodeMessage(nil, &clienttool.Message{Type: clienttool.TypeError, Code: clienttool.CodeInvalidRequest, Error: err.Error()})
 	if err != nil {
-		// The next frame is as good as any; but whoever sends this is not to be trusted with more.
-		c.Close(err)
-		return nil, err
+		return err
 	}
-	return m, nil
+	return c.ws.Write(ctx, websocket.MessageText, b)
 }
 
 func (c *conn) why(ctx context.Context, err error) error {

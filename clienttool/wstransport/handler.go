@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"path"
 	"time"
 
 	"github.com/agenttool/tool/clienttool"
@@ -21,7 +22,8 @@ type Options struct {
 }
 
 // Handler returns the host's side. It serves /ws/{clientID} and, for clients that
-// say hello, /ws; a router may set the path value "clientID" itself and use any path.
+// say hello, /ws, below whatever path it is mounted, taken off or not; a router may
+// set the path value "clientID" itself and use any path.
 func Handler(h *clienttool.Hub, o Options) http.Handler {
 	if o.MaxFrame == 0 {
 		o.MaxFrame = clienttool.Limits{}.FrameBytes()
@@ -30,16 +32,27 @@ func Handler(h *clienttool.Hub, o Options) http.Handler {
 		o.PingInterval = 30 * time.Second
 	}
 	s := &server{hub: h, opt: o}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /ws/{clientID}", s.serve)
-	mux.HandleFunc("GET /ws", s.serve)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.PathValue("clientID") != "" {
-			s.serve(w, r)
+	return http.HandlerFunc(s.route)
+}
+
+func (s *server) route(w http.ResponseWriter, r *http.Request) {
+	if r.PathValue("clientID") == "" {
+		dir, id := path.Split(r.URL.Path)
+		switch {
+		case path.Base(dir) == "ws" && id != "":
+			r.SetPathValue("clientID", id)
+		case id == "ws":
+		default:
+			fail(w, http.StatusNotFound, "there is nothing at this path")
 			return
 		}
-		mux.ServeHTTP(w, r)
-	})
+	}
+	if r.Method != http.MethodGet {
+		w.Header().Set("Allow", http.MethodGet)
+		fail(w, http.StatusMethodNotAllowed, "this takes GET")
+		return
+	}
+	s.serve(w, r)
 }
 
 type server struct {
@@ -83,6 +96,7 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	c := newConn(ws, s.opt.MaxFrame)
 	p.Legacy = ws.Subprotocol() == ""
+	c.lenient = p.Legacy
 	if p.Legacy && id == "" {
 		c.Close(nil)
 		return
@@ -95,9 +109,9 @@ func (s *server) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 func fail(w http.ResponseWriter, status int, text string) {
-	code := map[int]string{http.StatusBadRequest: "INVALID_REQUEST", http.StatusUnauthorized: "UNAUTHORIZED"}[status]
+	code := map[int]string{http.StatusUnauthorized: "UNAUTHORIZED", http.StatusForbidden: "FORBIDDEN", http.StatusNotFound: "NOT_FOUND"}[status]
 	if code == "" {
-		code = "FORBIDDEN"
+		code = "INVALID_REQUEST"
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
