@@ -125,7 +125,7 @@ type ToolDefinition struct {
 	Parameters   json.RawMessage `json:"parameters"` // JSON Schema; none and {} are an object with any keys
 	Title        string          `json:"title,omitempty"`
 	OutputSchema json.RawMessage `json:"outputSchema,omitempty"` // of ToolResponse.Structured
-	Hints        *tool.Hints     `json:"hints,omitempty"`        // claims, never trusted for a permission
+	Hints        *tool.Hints     `json:"hints,omitempty"`        // claims; a host believes those only that make it more careful
 	Parallel     bool            `json:"parallel,omitempty"`     // may run beside other calls of a turn
 	Idempotent   bool            `json:"idempotent,omitempty"`   // may be run again by a restarted client
 	TimeoutMs    int64           `json:"timeoutMs,omitempty"`    // a wish, capped by the host; 0: the host's default

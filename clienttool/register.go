@@ -159,7 +159,7 @@ func (h *Hub) compileOne(clientID string, d ToolDefinition, known map[string]*cl
 			t.timeout = time.Duration(d.TimeoutMs) * time.Millisecond
 		}
 	}
-	if t.hosted, err = newHosted(h, t); err != nil {
+	if t.hosted, err = newHosted(h, clientID, t); err != nil {
 		return nil, CodeInvalidSchema, err
 	}
 	return t, "", nil

@@ -61,20 +61,24 @@ type hosted struct {
 	tool tool.Tool
 }
 
-func newHosted(h *Hub, t *clientTool) (*hosted, error) {
+func newHosted(h *Hub, clientID string, t *clientTool) (*hosted, error) {
 	s := &hosted{h: h, t: t}
+	// The mark in front is the host's: whatever the text says, it is a client that says it.
+	mark := clip(clientID, 24)
 	def := tool.Def{
-		Name: t.id, Title: t.def.Title, Description: t.def.Description, Input: t.def.Parameters,
+		Name: t.id, Title: t.def.Title, Description: "[client " + mark + "] " + t.def.Description, Input: t.def.Parameters,
 		Parallel: t.def.Parallel, Timeout: -1, // the hub's limit, which starts after the question
+		Hints: tool.Hints{OpenWorld: true},
 	}
 	if def.Title == "" {
 		def.Title = oneLine(t.def.ID, maxTitleBytes)
 	}
+	def.Title += " (client " + mark + ")"
 	if t.output != nil {
 		def.Output = t.def.OutputSchema
 	}
-	if t.def.Hints != nil {
-		def.Hints = *t.def.Hints
+	if c := t.def.Hints; c != nil { // a claim is taken where it makes hosts more careful, not less
+		def.Hints.Destructive = c.Destructive
 	}
 	var err error
 	s.tool, err = tool.Raw(def, s.run)
