@@ -56,6 +56,21 @@ func (f files) apply(text string) (files, error) {
 	return out, nil
 }
 
+// TestAnchorInFlatText: where indentation tells nothing, the place right behind the
+// @@ line is meant; a place further on is not guessed at.
+func TestAnchorInFlatText(t *testing.T) {
+	tree := files{"notes.md": body("# One", "", "alpha", "beta", "# Two", "alpha", "beta", "# Three", "intro", "alpha", "beta")}
+	for anchor, line := range map[string]int{"# One": 2, "# Two": 5} {
+		got, err := tree.apply(wrap("*** Update File: notes.md", "@@ "+anchor, "-alpha", "+ALPHA", " beta"))
+		require.NoError(t, err)
+		want := strings.Split(tree["notes.md"], "\n")
+		want[line] = "ALPHA"
+		assert.Equal(t, strings.Join(want, "\n"), got["notes.md"])
+	}
+	_, err := tree.apply(wrap("*** Update File: notes.md", "@@ intro here", "-alpha", "+ALPHA", " beta"))
+	require.ErrorIs(t, err, match.ErrAmbiguous)
+}
+
 func body(s ...string) string { return strings.Join(s, "\n") + "\n" }
 
 func wrap(s ...string) string { return "*** Begin Patch\n" + body(s...) + "*** End Patch" }

@@ -2,6 +2,7 @@ package patch
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/agenttool/tool/internal/match"
@@ -43,6 +44,10 @@ func (f *finding) locate() {
 	scopes := f.scopes()
 	if len(f.regions) > 1 && len(scopes) > 0 {
 		f.keep(func(r *match.Region) bool { return inScope(scopes, r) })
+	}
+	if len(f.regions) > 1 && len(scopes) > 0 {
+		// In flat text an anchor opens nothing: there it is the line before.
+		f.keep(func(r *match.Region) bool { return f.follows(scopes, r) })
 	}
 	if len(f.regions) > 1 && f.h.EndOfFile {
 		f.keep(func(r *match.Region) bool { return f.atEnd(r.Last) })
@@ -110,6 +115,15 @@ func inScope(scopes []scope, r *match.Region) bool {
 		}
 	}
 	return false
+}
+
+// follows reports whether a place comes right behind an anchor, but for blank lines.
+func (f *finding) follows(scopes []scope, r *match.Region) bool {
+	n := r.First - 1
+	for n > 0 && strings.TrimSpace(f.t.Line(n-1)) == "" {
+		n--
+	}
+	return slices.ContainsFunc(scopes, func(s scope) bool { return s.anchor == n })
 }
 
 // scopes returns what the anchors of the hunk narrow the file to: one scope for
