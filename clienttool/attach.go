@@ -43,8 +43,8 @@ func (a *Attachment) Detach(final bool) {
 //
 // seen is the last frame that a legacy client has received, which is how it shows
 // that it is the same page as before; the zero value if it does not say. One of a
-// generation before the present one is refused with [CodeSuperseded], and one for a
-// client that the hub does not have any more with [CodeNotFound].
+// page that another has taken over from is refused with [CodeSuperseded], and one
+// for a client that the hub does not have any more with [CodeNotFound].
 //
 // The error matches [ErrRefused]. The caller must call Detach in the end, and must
 // not return from an HTTP handler before Done is closed.
@@ -124,6 +124,9 @@ func (h *Hub) attach(ctx context.Context, p Peer, m *Message, seen Seen, s Sende
 	restarted := l.attached && (hello.Instance == "" || hello.Instance != l.instance)
 	if p.Legacy {
 		restarted = l.attached && seen.Gen == 0
+	}
+	if !p.Legacy || seen.Gen == 0 {
+		l.page = l.gen
 	}
 	l.instance, l.leaving, l.attached, l.legacy = hello.Instance, false, true, p.Legacy
 	l.caps = make(map[string]bool, len(hello.Capabilities))
@@ -219,7 +222,7 @@ func (l *lease) mayTake(p Peer, hello *Hello, seen Seen) error {
 	switch {
 	case !l.claim(p):
 		return refused(CodeConflict, "the client id is taken")
-	case p.Legacy && seen.Gen > 0 && seen.Gen < l.gen:
+	case p.Legacy && seen.Gen > 0 && seen.Gen < l.page: // links of its own on which it saw nothing are no matter
 		return refused(CodeSuperseded, "another link has taken over")
 	case l.link == nil:
 		return nil

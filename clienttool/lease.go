@@ -27,6 +27,7 @@ type lease struct {
 	tools     []*clientTool // in the order of registration
 
 	gen       uint64
+	page      uint64 // generation with which the present page or program came, if it shows what it has seen
 	link      *link // nil: away
 	attached  bool  // there was a link
 	unclaimed bool  // the host itself registered it; the first peer to come owns it

@@ -232,6 +232,40 @@ func TestEventSource(t *testing.T) {
 	assert.Equal(t, 404, code)
 }
 
+// A page whose streams break before an event, or before anything at all has come,
+// is still the same page.
+func TestEventSourceThatSawNothing(t *testing.T) {
+	s := open(t, anonymous(), httptransport.Options{})
+	s.do("POST", "/register", `{"clientID":"page","tools":`+tools+`}`)
+	drop := func(e *source) {
+		e.resp.Body.Close()
+		for info, _ := s.hub.Client("page"); info.Connected; info, _ = s.hub.Client("page") {
+			time.Sleep(time.Millisecond)
+		}
+	}
+	one := s.source("/pending/page")
+	for one.lastID == "" {
+		require.True(t, one.sc.Scan(), "the stream begins with an id")
+		if id, ok := strings.CutPrefix(one.sc.Text(), "id: "); ok {
+			one.lastID = id
+		}
+	}
+	drop(one)
+	call, err := s.hub.Start(context.Background(), clienttool.CallRequest{Tool: "client_page_search-docs", Timeout: time.Minute})
+	require.NoError(t, err)
+	for range 3 { // the browser has not read a byte of these, so it comes with the same id
+		lost := s.source("/pending/page", "Last-Event-ID", one.lastID)
+		require.Equal(t, 200, lost.resp.StatusCode)
+		drop(lost)
+	}
+	assert.Contains(t, s.source("/pending/page", "Last-Event-ID", one.lastID).next("tool-request"), call.ID())
+	code, body := s.do("POST", "/result", `{"requestID":"`+call.ID()+`","result":{"status":"success","output":"ok"}}`)
+	assert.Equal(t, 200, code, body)
+	res, err := call.Result()
+	require.NoError(t, err)
+	assert.Equal(t, "ok", res.Output)
+}
+
 func TestAuthentication(t *testing.T) {
 	tickets := &httptransport.Tickets{}
 	s := open(t, clienttool.Options{}, httptransport.Options{Guard: httptransport.Guard{Authenticate: bearer, Tickets: tickets, Origins: []string{"https://app.example.com"}}})

@@ -122,7 +122,7 @@ func (s *Handlers) stream(w http.ResponseWriter, r *http.Request, p clienttool.P
 		att.Detach(false)
 		<-att.Done()
 	}()
-	if err := st.open(att.Gen()); err != nil {
+	if err := st.open(att.Gen(), seen.Seq); err != nil {
 		st.Close(err)
 		return
 	}

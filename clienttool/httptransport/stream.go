@@ -50,8 +50,9 @@ func newStream(w http.ResponseWriter, limit time.Duration, epoch string, legacy 
 }
 
 // open writes the headers. A comment goes with them, as some proxies hold headers
-// back until there is something to go with them.
-func (s *stream) open(gen uint64) error {
+// back until there is something to go with them. A legacy client is told at once
+// where it stands, so that it can show that when it comes back before any event.
+func (s *stream) open(gen, seq uint64) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	defer close(s.ready)
@@ -64,11 +65,18 @@ func (s *stream) open(gen uint64) error {
 	s.rc.SetReadDeadline(time.Time{}) // a stream has no end that a server could know
 	s.rc.SetWriteDeadline(time.Now().Add(s.limit))
 	s.w.WriteHeader(http.StatusOK)
-	if _, err := s.w.Write([]byte(": ok\nretry: 1000\n\n")); err != nil {
+	first := ": ok\nretry: 1000\n"
+	if s.legacy {
+		first += "id: " + s.id(seq) + "\n"
+	}
+	if _, err := s.w.Write([]byte(first + "\n")); err != nil {
 		return err
 	}
 	return s.flush()
 }
+
+// id names a frame of this stream.
+func (s *stream) id(seq uint64) string { return fmt.Sprintf("%s.%d.%d", s.epoch, s.gen, seq) }
 
 func (s *stream) flush() error {
 	err := s.rc.Flush()
@@ -111,7 +119,7 @@ func (s *stream) Send(ctx context.Context, m *clienttool.Message) error {
 		return err
 	}
 	if s.legacy {
-		id = fmt.Sprintf("%s.%d.%d", s.epoch, s.gen, m.Seq)
+		id = s.id(m.Seq)
 	}
 	s.buf = appendEvent(s.buf[:0], name, id, data)
 	s.rc.SetWriteDeadline(time.Now().Add(s.limit))
