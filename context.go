@@ -38,6 +38,10 @@ type Agent struct {
 	SessionID string
 	Flags     map[string]bool
 	Values    map[string]any // the host's own
+
+	// Parent is the agent that started this one as its subagent, nil for one that
+	// the user talks to. A subagent may do at most what those above it may.
+	Parent *Agent
 }
 
 // Flag reports whether the named flag is set. A nil Agent has none.
@@ -149,6 +153,8 @@ type runtime interface {
 	flush(context.Context)
 	crashOnPanic() bool
 	over() bool // the call has its outcome already
+	nest(ctx context.Context, c *Call, set *Set, opt *Nested) (*Batch, error)
+	offered() *Set
 }
 
 // Update reports progress: a live title, the output so far, metadata. It is

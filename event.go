@@ -173,10 +173,15 @@ func (q *eventQueue) flush(ctx context.Context) {
 	}
 }
 
-// deliver calls the observer; one that panics loses that event only.
+// deliver calls the observers; one that panics loses that event only.
 func deliver(ex *Executor, it queuedEvent) {
 	defer it.b.events.Done()
-	if err := guard(func() error { ex.Observe(it.ev); return nil }); err != nil {
-		ex.log().Error("observer panicked", "state", it.ev.State, "error", err)
+	for _, observe := range []func(Event){ex.Observe, it.b.nested.Observe} {
+		if observe == nil {
+			continue
+		}
+		if err := guard(func() error { observe(it.ev); return nil }); err != nil {
+			ex.log().Error("observer panicked", "state", it.ev.State, "error", err)
+		}
 	}
 }

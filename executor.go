@@ -140,6 +140,8 @@ type Batch struct {
 	unwatch func() bool
 	set     *Set
 	run     RunFunc
+	owner   *running // the call that these are nested in; nil: the turn is the model's own
+	nested  Nested
 	events  sync.WaitGroup // not yet observed
 	slab    []running      // for Go
 
@@ -187,6 +189,12 @@ func (b *Batch) newRunning(call *Call) *running {
 		r, b.slab = &b.slab[0], b.slab[1:]
 	} else {
 		r = new(running)
+	}
+	if b.owner != nil {
+		c := *call
+		c.Parent = b.owner.call.ID
+		call = &c
+		r.parent, r.depth = b.owner, b.owner.depth+1
 	}
 	r.b, r.orig, r.call = b, call, *call
 	r.lookup()
@@ -395,7 +403,7 @@ func (b *Batch) settle(r *running, res *Result, err error, goesOn bool) bool {
 	}
 	r.settled = true
 	r.outcome = Outcome{Call: r.orig, Result: res, Err: err}
-	if r.started && r.parent == nil {
+	if r.started && r.done == nil {
 		b.active--
 		if !r.parallel {
 			b.barrier = false
@@ -423,7 +431,7 @@ func (b *Batch) settle(r *running, res *Result, err error, goesOn bool) bool {
 
 // emit queues an event about r. It is called with b.mu held, so that the queue has the order of what happened.
 func (b *Batch) emit(r *running, ev Event) {
-	if b.ex.Observe == nil {
+	if b.ex.Observe == nil && b.nested.Observe == nil {
 		return
 	}
 	ev.Call, ev.Time = r.orig, time.Now()

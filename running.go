@@ -292,7 +292,7 @@ func (r *running) approver() Approver { return r.b.ex.Approver }
 // flush lets the observer see what happened before a question is put, so that no
 // prompt is about a call that a user interface has not heard of.
 func (r *running) flush(ctx context.Context) {
-	if r.b.ex.Observe != nil {
+	if r.b.ex.Observe != nil || r.b.nested.Observe != nil {
 		r.b.ex.events.flush(ctx)
 	}
 }
@@ -315,9 +315,7 @@ func (r *running) update(_ *Call, u Update) {
 		return
 	}
 	r.last = r.last.merge(u)
-	if r.b.ex.Observe != nil {
-		r.b.emit(r, Event{State: StateRunning, Update: &u})
-	}
+	r.b.emit(r, Event{State: StateRunning, Update: &u})
 }
 
 // truncate bounds res by the executor's policy. That may be the host's own code;
@@ -339,16 +337,21 @@ func (r *running) truncate(ctx context.Context, c *Call, spec *Spec, res *Result
 
 // pause stops the clocks of the call and of those it was made by.
 func (r *running) pause() func() {
-	var paused []*clock
+	var resumes []func()
 	for p := r; p != nil; p = p.parent {
 		if p.clock != nil {
 			p.clock.pause()
-			paused = append(paused, p.clock)
+			resumes = append(resumes, p.clock.resume)
+		}
+		if f := p.b.nested.Pause; f != nil && p.parent == p.b.owner {
+			if resume := f(); resume != nil {
+				resumes = append(resumes, resume)
+			}
 		}
 	}
 	return func() {
-		for _, c := range paused {
-			c.resume()
+		for _, resume := range resumes {
+			resume()
 		}
 	}
 }

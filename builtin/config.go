@@ -124,6 +124,14 @@ type Config struct {
 	// concurrently, with no lock held; [TodoChange.Revision] is the order.
 	OnTodoChange func(ctx context.Context, ch TodoChange)
 
+	// Task says who runs subagents, and within which limits.
+	Task TaskConfig
+
+	// Denied says that the configuration denies a permission for a name, such as
+	// that of a subagent, so that the name is not even shown to the agent, which may be
+	// nil. Nil denies nothing. What is shown is asked about all the same.
+	Denied func(agent *tool.Agent, permission, name string) bool
+
 	// Limits bound what the tools do. The zero value means the defaults.
 	Limits Limits
 }

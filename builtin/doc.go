@@ -54,6 +54,13 @@
 // where nothing is known of the model; see [tool.Agent].Model. A host that wants it
 // otherwise filters the set.
 //
+// # Subagents
+//
+// task starts a subagent through the host's [SubagentRunner]. It works in a
+// session of its own with at most the tools and rights of its caller, its calls are
+// those of the caller's executor ([tool.Call.Start]), and what it says and did comes
+// back also when it does not get to the end. See [TaskConfig] for the limits.
+//
 // # State
 //
 // A Toolset remembers, per session and by content, which files were read and which

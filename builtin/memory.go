@@ -102,9 +102,11 @@ func (ts *Toolset) Fork(parentID, childID string) {
 }
 
 // Forget drops everything that is kept for a session: what it read, what its
-// edits could be taken back to, and its todo list.
+// edits could be taken back to, its todo list, and the same of its subagents.
 func (ts *Toolset) Forget(sessionID string) {
-	ts.memory.forget(sessionID)
-	ts.history.forget(sessionID)
-	ts.todos.forget(sessionID)
+	for _, id := range ts.tasks.forget(sessionID) {
+		ts.memory.forget(id)
+		ts.history.forget(id)
+		ts.todos.forget(id)
+	}
 }

@@ -46,6 +46,7 @@ func (ts *Toolset) tell(ctx context.Context, name string, call *tool.Call, out *
 	for i := range out.changes {
 		ch := &out.changes[i]
 		ch.SessionID, ch.Tool, ch.CallID = call.SessionID, name, call.ID
+		ts.tasks.changed(call.SessionID, ts.display(ch.Path))
 		if ts.cfg.OnFileChange == nil {
 			continue
 		}

@@ -33,6 +33,8 @@ type Toolset struct {
 	env     []string    // of commands
 	jobs    jobs
 	todos   todos
+	task    TaskConfig
+	tasks   taskSessions
 
 	ops []operation // in the order in which Tools returns them
 	set *tool.Set   // of the same, for names as a model writes them
@@ -55,7 +57,7 @@ type operation struct {
 // New returns the tools for cfg.Root. The error says what of cfg is wrong. It
 // starts nothing; [Toolset.Close] ends what calls start.
 func New(cfg Config) (*Toolset, error) {
-	ts := &Toolset{cfg: cfg, limits: cfg.Limits.withDefaults(), engine: newEngine()}
+	ts := &Toolset{cfg: cfg, limits: cfg.Limits.withDefaults(), task: cfg.Task.withDefaults(), engine: newEngine()}
 	var err error
 	if err = ts.openShell(); err != nil {
 		return nil, err
@@ -74,7 +76,7 @@ func New(cfg Config) (*Toolset, error) {
 	ts.reader.Root, ts.writer.Root = ts.fsys.root, ts.fsys.root
 	ts.reader.Limit, ts.reader.LineRunes, ts.reader.MaxBytes = ts.limits.ReadLines, ts.limits.LineRunes, ts.limits.ReadBytes
 	ts.ctx, ts.cancel = context.WithCancelCause(context.Background())
-	for _, define := range []func(*Toolset) (operation, error){defineRead, defineLs, defineWrite, defineEdit, defineMultiedit, defineApplyPatch, defineGlob, defineGrep, defineBash, defineJobOutput, defineJobInput, defineJobKill, defineJobList, defineTodoWrite, defineTodoRead, defineBatch, defineQuestion, definePlanEnter, definePlanExit} {
+	for _, define := range []func(*Toolset) (operation, error){defineRead, defineLs, defineWrite, defineEdit, defineMultiedit, defineApplyPatch, defineGlob, defineGrep, defineBash, defineJobOutput, defineJobInput, defineJobKill, defineJobList, defineTodoWrite, defineTodoRead, defineBatch, defineQuestion, definePlanEnter, definePlanExit, defineTask} {
 		op, err := define(ts)
 		if err == nil && op.tool != nil {
 			ts.ops = append(ts.ops, op)

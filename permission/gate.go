@@ -25,7 +25,9 @@ type Gate struct {
 	Rules Ruleset
 
 	// RulesFor, if not nil, returns further rules, of the call's agent or session.
-	// They follow Rules, so the last match may be among them. The call may be nil.
+	// They follow Rules, so the last match may be among them. The call may be nil. For
+	// the call of a subagent ([tool.Agent].Parent) it is also asked about the same
+	// call by each agent above, and the strictest decision counts.
 	RulesFor func(ctx context.Context, call *tool.Call) []Ruleset
 
 	// Tighten are rules that can only make a decision stricter, for sources that are
@@ -63,7 +65,8 @@ type Gate struct {
 	Store Store
 
 	// Parent, if not nil, returns the session that started a session, or "". Plan
-	// mode and approvals of a session hold for those it started, too.
+	// mode and approvals of a session hold for those it started, too. Nil means
+	// what the agents of the calls say: the session of [tool.Agent].Parent.
 	Parent func(sessionID string) string
 
 	// Decided, if not nil, is called with every decision, in the goroutine of the call. It is for audits.
@@ -173,6 +176,12 @@ func (g *Gate) decide(ctx context.Context, call *tool.Call, req *tool.Request, d
 		return denied(req, "Denied by the configuration: "+whyDenied(d.Rules), nil)
 	}
 	c := asking{ctx: ctx, req: req, d: d, rules: rules, action: d.Rules.Decision, reasons: slices.Clone(d.Rules.Reasons)}
+	g.learn(call)
+	if a, why := g.above(ctx, call, req); a == Deny {
+		return denied(req, "Denied by the configuration of its caller: "+why, nil)
+	} else if a == Ask && c.action == Allow {
+		c.action, c.reasons, c.all = Ask, append(c.reasons, why), true
+	}
 	if a, why := tighten(req, g.Tighten); a == Deny {
 		d.By = ByTighten
 		return denied(req, "Denied by the configuration: "+why, nil)

@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"slices"
 	"time"
+
+	"github.com/agenttool/tool"
 )
 
 // session is what the gate remembers about one session.
 type session struct {
+	parent   string // the session that started it, as far as a call told
 	grants   []Approval
 	plan     *Plan
 	rejected map[string]int // by digest
@@ -65,16 +68,66 @@ func (g *Gate) session(id string) *session {
 // lineage returns the session and those above it, nearest first.
 func (g *Gate) lineage(id string) []string {
 	line := []string{id}
-	if g.Parent == nil {
-		return line
+	parent := g.Parent
+	if parent == nil {
+		parent = g.learned
 	}
 	for range maxParents {
-		if id = g.Parent(id); id == "" || slices.Contains(line, id) {
+		if id = parent(id); id == "" || slices.Contains(line, id) {
 			break
 		}
 		line = append(line, id)
 	}
 	return line
+}
+
+// learned returns the session that started a session, as far as a call told.
+func (g *Gate) learned(id string) string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if s := g.sessions[id]; s != nil {
+		return s.parent
+	}
+	return ""
+}
+
+// learn remembers which sessions started the call's. What was learned once stays.
+func (g *Gate) learn(call *tool.Call) {
+	if call == nil || call.Agent == nil || call.Agent.Parent == nil || g.Parent != nil {
+		return
+	}
+	id := call.SessionID
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, a := range call.Agent.Parent.Lineage() {
+		if a.SessionID == "" || a.SessionID == id {
+			continue
+		}
+		if s := g.session(id); s.parent == "" {
+			s.parent = a.SessionID
+		}
+		id = a.SessionID
+	}
+}
+
+// above returns the strictest decision that the rules of the agents above the
+// call's come to, and why; "" if there are none.
+func (g *Gate) above(ctx context.Context, call *tool.Call, req *tool.Request) (worst Action, why string) {
+	if call == nil || call.Agent == nil || g.RulesFor == nil {
+		return "", ""
+	}
+	for _, a := range call.Agent.Lineage()[1:] {
+		c := *call
+		c.Agent = a
+		if a.SessionID != "" {
+			c.SessionID = a.SessionID
+		}
+		v := verdict(req, append([]Ruleset{g.Rules}, g.RulesFor(ctx, &c)...))
+		if worst == "" || stricter(v.Decision, worst) != worst {
+			worst, why = v.Decision, whyDenied(v)
+		}
+	}
+	return worst, why
 }
 
 // plans returns the plans that hold for a session with this lineage.
