@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -46,17 +48,21 @@ func TestNested(t *testing.T) {
 			time.Sleep(time.Second)
 			return tool.Text("asked"), call.Ask(ctx, &tool.Request{Permission: "p"})
 		})
-		inside, paused := 0, 0
+		inside := 0
+		var paused atomic.Int32
 		opt := &tool.Nested{
 			Observe: func(ev tool.Event) { inside++ },
-			Pause:   func() func() { paused++; return func() { paused += 10 } },
+			Pause:   func() func() { paused.Add(1); return func() { paused.Add(10) } },
 		}
 		outer, got := nest(opt, &tool.Call{ID: "a", Tool: "asker"}, &tool.Call{ID: "b", Tool: "asker"}, &tool.Call{ID: "c", Tool: "nest"})
+		var mu sync.Mutex
 		var asked, events []string
 		ex := &tool.Executor{
 			Timeout: 10 * time.Second,
 			Approver: tool.ApproverFunc(func(_ context.Context, _ *tool.Call, req *tool.Request) error {
+				mu.Lock()
 				asked = append(asked, req.Agent+" "+req.SessionID)
+				mu.Unlock()
 				time.Sleep(time.Hour)
 				return nil
 			}),
@@ -75,7 +81,7 @@ func TestNested(t *testing.T) {
 		require.ErrorIs(t, (*got)[2].Err, tool.ErrNotFound)
 		assert.Equal(t, "1", (*got)[0].Call.Parent)
 		assert.Equal(t, []string{"sub child", "sub child"}, asked)
-		assert.Equal(t, 22, paused)
+		assert.EqualValues(t, 22, paused.Load())
 		assert.Equal(t, 3+4*2, inside)
 		assert.Equal(t, ">1", events[3])
 		assert.ElementsMatch(t, []string{"1>a", "1>b", "1>c"}, events[:3])

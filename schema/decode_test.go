@@ -539,3 +539,31 @@ func TestAllocations(t *testing.T) {
 	check("prepare", 0, func() { _, _, _ = edit.Prepare(edits, nil) })
 	check("validate", 0, func() { _ = edit.Validate(edits) })
 }
+
+// TestExactIntegers: integers that a float64 rounds are told apart in enum and const,
+// wherever these stand, and by Decode, Prepare and Validate alike.
+func TestExactIntegers(t *testing.T) {
+	const big, next = "9007199254740993", "9007199254740992"
+	for doc, inputs := range map[string][2]string{
+		`{"type":"object","properties":{"n":{"enum":[` + big + `,18446744073709551615]}}}`:                                                {`{"n":%s}`, `{"n":18446744073709551615}`},
+		`{"type":"object","properties":{"n":{"type":"integer","const":` + big + `}}}`:                                                     {`{"n":%s}`, `{"n":9007199254740993.0}`},
+		`{"type":"object","properties":{"n":{"type":"array","items":{"enum":[` + big + `]}}}}`:                                            {`{"n":[%s]}`, `{"n":[9.007199254740993e15]}`},
+		`{"type":"object","properties":{"n":{"enum":[{"x":[` + big + `]},1]}}}`:                                                           {`{"n":{"x":[%s]}}`, `{"n":1}`},
+		`{"type":"object","properties":{"n":{"$ref":"#/$defs/d"}},"$defs":{"d":{"anyOf":[{"enum":[` + big + `]},{"type":"string"}]}}}`:    {`{"n":%s}`, `{"n":"x"}`},
+		`{"type":"object","patternProperties":{"^n":{"not":{"enum":[` + next + `]}}}}`:                                                    {`{"n":%s}`, `{"n":1}`},
+		`{"type":"object","properties":{"n":{"prefixItems":[{"const":-` + big + `}]}},"additionalProperties":{"enum":[` + big + `,"x"]}}`: {`{"m":%s}`, `{"n":[-9007199254740993]}`},
+	} {
+		s, err := Compile(json.RawMessage(doc))
+		require.NoError(t, err, doc)
+		good, bad := fmt.Sprintf(inputs[0], big), fmt.Sprintf(inputs[0], next)
+		for _, in := range []string{good, inputs[1]} {
+			require.NoError(t, s.Validate([]byte(in)), "%s %s", doc, in)
+			out, _, err := s.Prepare([]byte(in), nil)
+			require.NoError(t, err)
+			require.Equal(t, in, string(out))
+		}
+		require.Error(t, s.Validate([]byte(bad)), "%s %s", doc, bad)
+		_, _, err = s.Prepare([]byte(bad), nil)
+		require.Error(t, err)
+	}
+}

@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
+	"strings"
 	"sync"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -19,7 +21,7 @@ type judge struct {
 	parted bool // parts can be judged alone: there are no references
 
 	whole  opinion
-	floats bool     // compare integers as floats, since the schema has them beyond 2^53
+	exact  bool     // the schema has enum or const values that jsonschema-go would round
 	parts  sync.Map // from question to *opinion
 }
 
@@ -41,9 +43,9 @@ func newJudge(c *compiler, root *rule) *judge {
 	j := &judge{doc: c.doc, root: root, risky: c.risky, parted: !c.refs}
 	for _, r := range c.rules {
 		for _, v := range r.enum {
-			j.floats = j.floats || hasBigInt(v)
+			j.exact = j.exact || hasBigInt(v)
 		}
-		j.floats = j.floats || r.konst != nil && hasBigInt(r.konst)
+		j.exact = j.exact || r.konst != nil && hasBigInt(r.konst)
 	}
 	return j
 }
@@ -66,10 +68,54 @@ func (o *opinion) load(j *judge, v *value) {
 			o.err = fmt.Errorf("%w: %v", ErrUnsupported, err)
 			return
 		}
+		if j.exact {
+			unround(&s, v)
+		}
 		if o.resolved, o.err = s.Resolve(nil); o.err != nil {
 			o.err = fmt.Errorf("%w: %v", ErrUnsupported, o.err)
 		}
 	})
+}
+
+// unround puts the values of enum and const into s as v, the document of s, has
+// them: decoding them made every number a float64. Integers beyond 64 bits stay so.
+func unround(s *jsonschema.Schema, v *value) {
+	if s == nil || v == nil || v.kind != kObject {
+		return
+	}
+	if e := v.get("enum"); e != nil {
+		for i := range min(len(s.Enum), len(e.items)) {
+			if x, ok := toAny(e.items[i]); ok {
+				s.Enum[i] = x
+			}
+		}
+	}
+	if k := v.get("const"); k != nil && s.Const != nil {
+		if x, ok := toAny(k); ok {
+			s.Const = &x
+		}
+	}
+	unround(s.Items, v.get("items"))
+	fields := reflect.ValueOf(s).Elem()
+	for i := range fields.NumField() {
+		name, _, _ := strings.Cut(fields.Type().Field(i).Tag.Get("json"), ",")
+		sub := v.get(name)
+		if sub == nil {
+			continue
+		}
+		switch f := fields.Field(i).Interface().(type) {
+		case *jsonschema.Schema:
+			unround(f, sub)
+		case []*jsonschema.Schema:
+			for i := range min(len(f), len(sub.items)) {
+				unround(f[i], sub.items[i])
+			}
+		case map[string]*jsonschema.Schema:
+			for name, s := range f {
+				unround(s, sub.get(name))
+			}
+		}
+	}
 }
 
 // refuses reports whether a part is not valid, judged alone. That settles the
@@ -128,7 +174,7 @@ func (j *judge) verdict(v *value) (reason error, err error) {
 }
 
 func (j *judge) ask(o *opinion, v *value) (reason error, err error) {
-	instance, ok := j.toAny(v)
+	instance, ok := toAny(v)
 	if !ok {
 		return errors.New("a number is out of range"), nil
 	}
@@ -140,9 +186,9 @@ func (j *judge) ask(o *opinion, v *value) (reason error, err error) {
 	return o.resolved.Validate(instance), nil
 }
 
-// toAny converts v to what jsonschema-go takes. Integers go as integers, so that
-// none is rounded. It reports false for a number that a float64 cannot hold.
-func (j *judge) toAny(v *value) (any, bool) {
+// toAny converts v to what jsonschema-go takes. Integers of 64 bits go as integers,
+// so that none is rounded. It reports false for a number that a float64 cannot hold.
+func toAny(v *value) (any, bool) {
 	switch v.kind {
 	case kNull:
 		return nil, true
@@ -154,7 +200,7 @@ func (j *judge) toAny(v *value) (any, bool) {
 		list := make([]any, len(v.items))
 		for i, e := range v.items {
 			var ok bool
-			if list[i], ok = j.toAny(e); !ok {
+			if list[i], ok = toAny(e); !ok {
 				return nil, false
 			}
 		}
@@ -162,7 +208,7 @@ func (j *judge) toAny(v *value) (any, bool) {
 	case kObject:
 		m := make(map[string]any, len(v.members))
 		for _, e := range v.members {
-			x, ok := j.toAny(e.val)
+			x, ok := toAny(e.val)
 			if !ok {
 				return nil, false
 			}
@@ -170,19 +216,17 @@ func (j *judge) toAny(v *value) (any, bool) {
 		}
 		return m, true
 	}
-	if !j.floats {
-		lit := v.text
-		if !plainInt(lit) {
-			if d := parseDecimal(lit); d.isInt() && len(d.digits)+d.exp <= 20 {
-				lit = d.String()
-			}
+	lit := v.text
+	if !plainInt(lit) {
+		if d := parseDecimal(lit); d.isInt() && len(d.digits)+d.exp <= 20 {
+			lit = d.String()
 		}
-		if i, err := strconv.ParseInt(lit, 10, 64); err == nil {
-			return i, true
-		}
-		if u, err := strconv.ParseUint(lit, 10, 64); err == nil {
-			return u, true
-		}
+	}
+	if i, err := strconv.ParseInt(lit, 10, 64); err == nil {
+		return i, true
+	}
+	if u, err := strconv.ParseUint(lit, 10, 64); err == nil {
+		return u, true
 	}
 	f, err := strconv.ParseFloat(v.text, 64)
 	return f, err == nil
