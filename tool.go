@@ -49,6 +49,16 @@ type Spec struct {
 	checked json.RawMessage // the Input that passed the schema guard
 }
 
+// Parameters returns Input in the dialect of the agent's provider and model, see
+// [schema.DialectFor], and what that cannot say. It is the same every time, so a
+// host that shows many tools often may keep it.
+func (s *Spec) Parameters(agent *Agent) (json.RawMessage, []schema.Loss) {
+	if agent == nil {
+		agent = &Agent{}
+	}
+	return schema.DialectFor(agent.Provider, agent.Model)(s.Input)
+}
+
 // label is what people see where a result has no title of its own.
 func (s *Spec) label() string {
 	if s.Title != "" {

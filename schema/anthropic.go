@@ -7,33 +7,20 @@ import (
 )
 
 // Anthropic converts a schema to what Anthropic accepts as the input_schema of a
-// tool: JSON Schema 2020-12 with a plain object at the root. There, a reference
-// is replaced by what it means, allOf is merged, and of anyOf and oneOf the
-// properties are kept, all optional. Properties whose names the API refuses are
-// dropped.
+// tool: JSON Schema 2020-12 with a plain object at the root, as in every dialect:
+// see [OpenAIStrict]. Properties whose names the API refuses are dropped.
 //
 // Losses, stability and documents that were not checked are as for [OpenAIStrict].
 func Anthropic(doc json.RawMessage) (json.RawMessage, []Loss) {
 	return convert(doc, func(c *converter, root *value) *value {
 		defs := root.get("$defs")
-		out := c.rootObject(root)
+		out := c.rootUnion(root)
 		if t := typesIn(out.get("type")); t != tObject {
 			if t != 0 {
 				c.lose(root, "type", "becomes object, as the root must be")
 			}
 			out.delete("type")
 			out.members = slices.Insert(out.members, 0, member{key: "type", val: stringValue("object")})
-		}
-		for _, name := range []string{"anyOf", "oneOf"} {
-			list := out.get(name)
-			if list == nil {
-				continue
-			}
-			out.delete(name)
-			c.lose(root, name, "not possible at the root: the properties are kept, which of them go together is not")
-			for _, b := range list.items {
-				c.adopt(out, c.rootObject(b))
-			}
 		}
 		if p := out.get("properties"); p == nil {
 			out.set("properties", objectValue())
@@ -46,24 +33,6 @@ func Anthropic(doc json.RawMessage) (json.RawMessage, []Loss) {
 		}
 		return out
 	})
-}
-
-// adopt adds the properties of a branch.
-func (c *converter) adopt(out, branch *value) {
-	p := branch.get("properties")
-	if p == nil {
-		return
-	}
-	props := objectValue()
-	if old := out.get("properties"); old != nil {
-		props.members = slices.Clone(old.members)
-	}
-	for _, m := range p.members {
-		if props.get(m.key) == nil {
-			props.set(m.key, m.val)
-		}
-	}
-	out.set("properties", props)
 }
 
 var anthropicName = regexp.MustCompile(`^[a-zA-Z0-9_.-]{1,64}$`)

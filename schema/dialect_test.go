@@ -66,12 +66,22 @@ func TestDialects(t *testing.T) {
 		{
 			name:    "at the root",
 			doc:     `{"$schema":"http://json-schema.org/draft-07/schema#","anyOf":[{"properties":{"a":{"type":"string"}},"required":["a"]},{"properties":{"b":{"type":"string"},"not ok":{"type":"null"}}}],"allOf":[{"properties":{"c":{"type":"integer"}},"required":["c"]},{"if":{"type":"object"}}]}`,
-			openai:  `{"type":"object","properties":{"c":{"type":"integer"}},"required":["c"],"additionalProperties":false}`,
-			openaiL: "the root: $schema: dropped, the form is 2020-12\nthe root: anyOf: not possible at the root, dropped\nthe root: if: not known there, dropped",
-			gemini:  `{"type":"object","properties":{"c":{"type":"integer"}},"required":["c"]}`,
-			geminiL: "the root: $schema: dropped, the form is 2020-12\nthe root: anyOf: not possible at the root, dropped\nthe root: if: not known there, dropped",
+			openai:  `{"type":"object","properties":{"c":{"type":"integer"},"a":{"type":["null","string"]},"b":{"type":["null","string"]},"not ok":{"type":"null"}},"required":["c","a","b","not ok"],"additionalProperties":false}`,
+			openaiL: "the root: $schema: dropped, the form is 2020-12\nthe root: anyOf: not possible at the root: the properties are kept, which of them go together is not\nthe root: if: not known there, dropped",
+			gemini:  `{"type":"object","properties":{"c":{"type":"integer"},"a":{"type":"string"},"b":{"type":"string"},"not ok":{"nullable":true,"anyOf":[{"type":"string"},{"type":"number"},{"type":"boolean"}]}},"required":["c"]}`,
+			geminiL: "the root: $schema: dropped, the form is 2020-12\nthe root: anyOf: not possible at the root: the properties are kept, which of them go together is not\n/anyOf/1/properties/not ok: type: any value: becomes string, number, boolean or null\nthe root: if: not known there, dropped",
 			claude:  `{"type":"object","properties":{"c":{"type":"integer"},"a":{"type":"string"},"b":{"type":"string"}},"required":["c"],"if":{"type":"object"}}`,
 			claudeL: "the root: $schema: dropped, the form is 2020-12\nthe root: anyOf: not possible at the root: the properties are kept, which of them go together is not\nthe root: properties: the name \"not ok\" is not possible, dropped",
+		},
+		{
+			name:    "alternatives at the root",
+			doc:     `{"type":"object","properties":{"id":{"type":"string"}},"required":["id"],"oneOf":[{"properties":{"kind":{"const":"file"},"path":{"type":"string"},"n":{"type":"integer"}},"required":["kind","path"],"additionalProperties":false},{"$ref":"#/$defs/url"},{"type":"string"},false],"$defs":{"url":{"type":"object","properties":{"kind":{"const":"url"},"path":{"type":"string"},"n":{"type":"boolean"},"id":{"type":"integer"}},"required":["kind"]}}}`,
+			openai:  `{"type":"object","properties":{"id":{"type":"string"},"kind":{"type":"string","enum":["file","url"]},"path":{"type":["null","string"]},"n":{"anyOf":[{"type":"integer"},{"type":"boolean"},{"type":"null"}]}},"required":["id","kind","path","n"],"additionalProperties":false}`,
+			openaiL: "the root: oneOf: not possible at the root: the properties are kept, which of them go together is not",
+			gemini:  `{"type":"object","properties":{"id":{"type":"string"},"kind":{"type":"string","enum":["file","url"]},"path":{"type":"string"},"n":{"anyOf":[{"type":"integer"},{"type":"boolean"}]}},"required":["id","kind"]}`,
+			geminiL: "the root: oneOf: not possible at the root: the properties are kept, which of them go together is not",
+			claude:  `{"type":"object","properties":{"id":{"type":"string"},"kind":{"enum":["file","url"]},"path":{"type":"string"},"n":{"anyOf":[{"type":"integer"},{"type":"boolean"}]}},"required":["id","kind"],"$defs":{"url":{"type":"object","properties":{"kind":{"const":"url"},"path":{"type":"string"},"n":{"type":"boolean"},"id":{"type":"integer"}},"required":["kind"]}}}`,
+			claudeL: "the root: oneOf: not possible at the root: the properties are kept, which of them go together is not",
 		},
 		{
 			name:    "a reference at the root",
@@ -160,4 +170,30 @@ func TestDialectObjectWithoutKeys(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestDialectsRootUnion: null for a property that only some alternatives have is
+// absence, so that what strict mode has a model send fits.
+func TestDialectsRootUnion(t *testing.T) {
+	doc := json.RawMessage(`{"type":"object","oneOf":[{"properties":{"a":{"type":"string"}},"required":["a"],"additionalProperties":false},{"properties":{"b":{"type":"integer"},"c":{"type":["string","null"]}},"required":["b"],"additionalProperties":false}]}`)
+	s, err := Compile(doc)
+	require.NoError(t, err)
+	for sent, want := range map[string]string{
+		`{"a":"x","b":null}`:          `{"a":"x"}`,
+		`{"a":null,"b":1}`:            `{"b":1}`,
+		`{"a":null,"b":1,"c":null}`:   `{"b":1,"c":null}`, // null means something there
+		`{"a":"x","b":null,"c":null}`: `{"a":"x"}`,        // but not here
+		`{"a":null,"b":null}`:         "",
+		`{"a":"x","b":null,"d":null}`: "",
+	} {
+		out, _, err := s.Prepare([]byte(sent), nil)
+		if want == "" {
+			require.Error(t, err, sent)
+			continue
+		}
+		require.NoError(t, err, sent)
+		assert.Equal(t, want, string(out))
+	}
+	strict, _ := OpenAIStrict(doc)
+	assert.Equal(t, `{"type":"object","properties":{"a":{"type":["null","string"]},"b":{"type":["null","integer"]},"c":{"type":["null","string"]}},"required":["a","b","c"],"additionalProperties":false}`, string(strict))
 }

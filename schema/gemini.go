@@ -17,8 +17,8 @@ import (
 func Gemini(doc json.RawMessage) (json.RawMessage, []Loss) {
 	return convert(doc, func(c *converter, root *value) *value {
 		g := gemini{converter: c}
-		root = c.rootObject(root)
-		for _, name := range []string{"anyOf", "oneOf", "enum", "const"} {
+		root = c.rootUnion(root)
+		for _, name := range []string{"enum", "const"} {
 			if root.get(name) != nil {
 				c.lose(root, name, "not possible at the root, dropped")
 				root.delete(name)

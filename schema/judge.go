@@ -20,9 +20,9 @@ type judge struct {
 	risky  bool // see affordable
 	parted bool // parts can be judged alone: there are no references
 
-	whole  opinion
-	exact  bool     // the schema has enum or const values that jsonschema-go would round
-	parts  sync.Map // from question to *opinion
+	whole opinion
+	exact bool     // the schema has enum or const values that jsonschema-go would round
+	parts sync.Map // from question to *opinion
 }
 
 // opinion is a schema as jsonschema-go has it. Making it takes several times as

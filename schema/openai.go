@@ -13,13 +13,18 @@ import (
 // description. A map, which strict mode has nothing for, becomes a string with
 // JSON text, which Prepare decodes unless told not to repair.
 //
+// The root is a plain object in every dialect: there, a reference is replaced by
+// what it means, allOf is merged, and of anyOf and oneOf the properties are kept.
+// Those that not all alternatives require are optional, and one that they declare
+// differently may be either. What goes together is checked when the call comes.
+//
 // All that the dialect cannot say is listed. The result is the same every time,
 // and converting it again does not change it. The document need not have passed
 // [Check]; one that is no schema becomes an object without keys, with a Loss.
 func OpenAIStrict(doc json.RawMessage) (json.RawMessage, []Loss) {
 	return convert(doc, func(c *converter, root *value) *value {
 		o := openAI{c, map[*value]*value{}, map[*value]string{}}
-		out := o.object(c.rootObject(root), true)
+		out := o.object(c.rootUnion(root), true)
 		o.defs(out)
 		arrange(out)
 		return out
@@ -219,7 +224,7 @@ func (o *openAI) object(v *value, root bool) *value {
 			}
 			out.set("type", stringValue("object"))
 		}
-		for _, name := range []string{"anyOf", "oneOf", "$ref", "enum", "const"} {
+		for _, name := range []string{"$ref", "enum", "const"} {
 			if out.get(name) != nil {
 				o.lose(v, name, "not possible at the root, dropped")
 				out.delete(name)
@@ -231,6 +236,13 @@ func (o *openAI) object(v *value, root bool) *value {
 	if t == 0 {
 		o.lose(v, "type", "not a known type, becomes string")
 		t = tString
+	}
+	if rest := t &^ (tObject | tNull); !root && t&tObject != 0 && rest != 0 && anyKeys(v) {
+		o.lose(v, "type", "objects are left out, as none of their keys could be sent; the other types remain")
+		t &^= tObject
+		for _, name := range []string{"properties", "required", "additionalProperties"} {
+			out.delete(name)
+		}
 	}
 	out.set("type", typeValue(t))
 	if f := out.get("format"); f != nil && !slices.Contains(openAIFormats, f.text) {
@@ -255,6 +267,12 @@ func (o *openAI) object(v *value, root bool) *value {
 	}
 	o.strip(out, openAIKeywords)
 	return out
+}
+
+// anyKeys reports whether an object may have keys, and declares none.
+func anyKeys(v *value) bool {
+	props, extra := v.get("properties"), v.get("additionalProperties")
+	return (props == nil || len(props.members) == 0) && (extra == nil || extra.text != "false")
 }
 
 func (o *openAI) properties(v, out *value) {

@@ -11,7 +11,9 @@ type fixer struct {
 	trail
 	repair    bool // change types too; else only aliases and nulls
 	track     bool
-	steps     int // left
+	nulls     bool // null is absence also where one alternative of several allows it
+	doubted   bool // there was such a null
+	steps     int  // left
 	repairs   []Repair
 	retyped   bool    // a repair is more than another spelling of a key
 	conflicts []Issue // keys given twice with different values
@@ -202,11 +204,15 @@ func (f *fixer) object(r *rule, v *value) *value {
 	}
 	for i := 0; i < len(out.members); i++ {
 		m := &out.members[i]
-		if m.val.kind == kNull && absentWhenNull(r, m.key) {
-			out = thaw(v, out)
-			out.members = slices.Delete(out.members, i, i+1)
-			i--
-			continue
+		if m.val.kind == kNull {
+			absent, doubtful := absentWhenNull(r, m.key)
+			f.doubted = f.doubted || doubtful
+			if absent || doubtful && f.nulls {
+				out = thaw(v, out)
+				out.members = slices.Delete(out.members, i, i+1)
+				i--
+				continue
+			}
 		}
 		for _, c := range r.all {
 			var room few
@@ -254,18 +260,34 @@ func (c *rule) applied(key string, subs []*rule) []*rule {
 type few [4]*rule
 
 // absentWhenNull reports whether null for a key means that the key is absent: it
-// is declared, optional, and must not be null.
-func absentWhenNull(r *rule, key string) bool {
+// is declared, optional, and must not be null. Declared only by alternatives, it is
+// that if none of those that declare it allows null, and doubtful if one does.
+func absentWhenNull(r *rule, key string) (absent, doubtful bool) {
 	if r.requires(key) {
-		return false
+		return false, false
 	}
-	refused := false
+	declared := false
 	for _, c := range r.all {
 		if p := c.property(key); p != nil {
-			refused = refused || p.rule.kinds&tNull == 0
+			if p.rule.kinds&tNull == 0 {
+				return true, false
+			}
+			declared = true
 		}
 	}
-	return refused
+	for _, c := range r.all {
+		for _, list := range [][]*rule{c.anyOf, c.oneOf} {
+			for _, branch := range list {
+				for _, d := range branch.all {
+					if p := d.property(key); p != nil && !declared {
+						absent = true
+						doubtful = doubtful || p.rule.kinds&tNull != 0
+					}
+				}
+			}
+		}
+	}
+	return absent && !doubtful, doubtful
 }
 
 // requires reports whether a key must be there.

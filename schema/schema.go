@@ -322,6 +322,17 @@ func (s *Schema) settle(input json.RawMessage, opt *Options, sure bool) (*value,
 	if found.ok && len(f.conflicts) == 0 {
 		return s.fill(fixed), append(repairs, f.repairs...), nil
 	}
+	if f.doubted {
+		g := fixer{repair: !strict, track: s.track, nulls: true, steps: stepsFor(v)}
+		bare := g.fix(s.root, v)
+		again, err := s.examine(bare, true)
+		if err != nil {
+			return nil, nil, err
+		}
+		if again.ok && len(g.conflicts) == 0 {
+			return s.fill(bare), append(repairs, g.repairs...), nil
+		}
+	}
 	if f.retyped {
 		g := fixer{track: s.track, steps: stepsFor(v)}
 		lenient := g.fix(s.root, v)
