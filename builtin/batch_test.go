@@ -223,7 +223,7 @@ func TestBatchBudget(t *testing.T) {
 		for i, n := range c.sizes {
 			texts[i] = strings.Repeat("x", n)
 		}
-		assert.Equal(t, c.want, fairShares(texts, c.total))
+		assert.Equal(t, c.want, fairShares(texts, c.total, minBatchShare))
 	}
 }
 

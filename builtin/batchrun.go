@@ -151,7 +151,7 @@ func (r *batchRun) result(ctx context.Context) *tool.Result {
 			owners = append(owners, i+1)
 		}
 	}
-	limits := fairShares(texts, batchBytes)
+	limits := fairShares(texts, batchBytes, minBatchShare)
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d of %s succeeded.", good, plural(len(r.items), "call"))
 	for i, it := range r.items {
@@ -196,8 +196,9 @@ func (r *batchRun) cut(ctx context.Context, it *batchItem, text string, limit in
 }
 
 // fairShares divides total bytes over texts: a text that needs less than an even
-// share is not cut, and what it leaves goes to the longer ones.
-func fairShares(texts []string, total int) []int {
+// share is not cut, and what it leaves goes to the longer ones. A share is least
+// bytes, even if they all together are more than total then.
+func fairShares(texts []string, total, least int) []int {
 	order := make([]int, len(texts))
 	for i := range order {
 		order[i] = i
@@ -205,7 +206,7 @@ func fairShares(texts []string, total int) []int {
 	slices.SortStableFunc(order, func(a, b int) int { return len(texts[a]) - len(texts[b]) })
 	out := make([]int, len(texts))
 	for n, i := range order {
-		share := max(total/(len(order)-n), minBatchShare)
+		share := max(total/(len(order)-n), least)
 		out[i] = min(len(texts[i]), share)
 		total = max(total-out[i], 0)
 	}

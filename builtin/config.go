@@ -127,6 +127,9 @@ type Config struct {
 	// Task says who runs subagents, and within which limits.
 	Task TaskConfig
 
+	// Skills says where skills come from.
+	Skills SkillConfig
+
 	// Denied says that the configuration denies a permission for a name, such as
 	// that of a subagent, so that the name is not even shown to the agent, which may be
 	// nil. Nil denies nothing. What is shown is asked about all the same.

@@ -32,7 +32,7 @@ func defineGlob(ts *Toolset) (operation, error) {
 	}, ts.planGlob)
 }
 
-func (ts *Toolset) planGlob(ctx context.Context, _ *tool.Call, in globInput) (*plan, error) {
+func (ts *Toolset) planGlob(ctx context.Context, call *tool.Call, in globInput) (*plan, error) {
 	base, pattern := in.Path, in.Pattern
 	if filepath.IsAbs(pattern) {
 		base, pattern = ts.splitAbsolute(pattern)
@@ -55,7 +55,7 @@ func (ts *Toolset) planGlob(ctx context.Context, _ *tool.Call, in globInput) (*p
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{asks: ts.askSearch(l, "glob", in.Pattern, in.Path)}
+	p := &plan{asks: ts.spared(call, l, ts.askSearch(l, "glob", in.Pattern, in.Path))}
 	fail := ts.missing(ctx, l)
 	if fail == nil && !l.isDir() {
 		fail = fmt.Errorf("%s is a file; path must be a directory", l.given)

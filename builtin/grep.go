@@ -43,7 +43,7 @@ func defineGrep(ts *Toolset) (operation, error) {
 	}, ts.planGrep)
 }
 
-func (ts *Toolset) planGrep(ctx context.Context, _ *tool.Call, in grepInput) (*plan, error) {
+func (ts *Toolset) planGrep(ctx context.Context, call *tool.Call, in grepInput) (*plan, error) {
 	q, note, err := in.query()
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (ts *Toolset) planGrep(ctx context.Context, _ *tool.Call, in grepInput) (*p
 	for i, g := range q.Include {
 		q.Include[i] = ts.includeBelow(g)
 	}
-	p := &plan{asks: ts.askSearch(l, "grep", in.Pattern, in.Path)}
+	p := &plan{asks: ts.spared(call, l, ts.askSearch(l, "grep", in.Pattern, in.Path))}
 	if l.secret && !l.isDir() && !l.spill {
 		p.asks = append(p.asks, ask{req: pathRequest("read", "Read "+l.display, l.display, true)})
 	}

@@ -32,7 +32,7 @@ func defineLs(ts *Toolset) (operation, error) {
 	}, ts.planLs)
 }
 
-func (ts *Toolset) planLs(ctx context.Context, _ *tool.Call, in listInput) (*plan, error) {
+func (ts *Toolset) planLs(ctx context.Context, call *tool.Call, in listInput) (*plan, error) {
 	if in.Path == "" {
 		in.Path = ts.fsys.dir
 	}
@@ -47,7 +47,7 @@ func (ts *Toolset) planLs(ctx context.Context, _ *tool.Call, in listInput) (*pla
 	}
 	p := &plan{}
 	if !l.spill {
-		p.asks = append(ts.askOutside(l), ask{req: pathRequest("list", "List "+oneLine(l.display), l.display, false)})
+		p.asks = ts.spared(call, l, append(ts.askOutside(l), ask{req: pathRequest("list", "List "+oneLine(l.display), l.display, false)}))
 	}
 	fail := ts.missing(ctx, l)
 	if fail == nil && !l.isDir() {

@@ -108,5 +108,6 @@ func (ts *Toolset) Forget(sessionID string) {
 		ts.memory.forget(id)
 		ts.history.forget(id)
 		ts.todos.forget(id)
+		ts.skills.forget(id)
 	}
 }

@@ -41,12 +41,12 @@ func defineRead(ts *Toolset) (operation, error) {
 	}, ts.planRead)
 }
 
-func (ts *Toolset) planRead(ctx context.Context, _ *tool.Call, in readInput) (*plan, error) {
+func (ts *Toolset) planRead(ctx context.Context, call *tool.Call, in readInput) (*plan, error) {
 	l, note, err := ts.find(ctx, in.FilePath)
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{asks: ts.askRead(l)}
+	p := &plan{asks: ts.spared(call, l, ts.askRead(l))}
 	fail := ts.missing(ctx, l)
 	if fail == nil {
 		fail = checkKind(in.FilePath, l.info.Mode())
@@ -121,6 +121,14 @@ func slashed(names []string) []string {
 
 func dirPattern(dir string) string {
 	return strings.TrimSuffix(filepath.ToSlash(dir), "/") + "/*"
+}
+
+// spared drops the questions about what belongs to a skill that the session was given.
+func (ts *Toolset) spared(call *tool.Call, l location, asks []ask) []ask {
+	if len(asks) > 0 && ts.ofSkill(call.SessionID, l) {
+		return nil
+	}
+	return asks
 }
 
 // askRead returns the questions for reading l: none for kept output of our own.

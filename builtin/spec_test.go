@@ -18,7 +18,7 @@ var update = flag.Bool("update", false, "write the golden files")
 
 // TestSpec: what models see of the tools changes only on purpose.
 func TestSpec(t *testing.T) {
-	b := newBench(t, "", Config{PlanMode: gateMode{&permission.Gate{}}, Asker: first, Task: TaskConfig{Runner: helpers(nil)}})
+	b := newBench(t, skillFiles, Config{PlanMode: gateMode{&permission.Gate{}}, Asker: first, Task: TaskConfig{Runner: helpers(nil)}, Skills: SkillConfig{Dirs: []string{".skills"}}})
 	var buf bytes.Buffer
 	for _, tl := range b.ts.Tools() {
 		s, err := tl.Spec(t.Context(), nil)

@@ -41,6 +41,17 @@ func (t *taskSessions) depth(id string) int {
 	return n
 }
 
+// lineage returns a session and those above it, the nearest first.
+func (t *taskSessions) lineage(id string) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	line := []string{id}
+	for s := t.byID[id]; s != nil && len(line) < maxBelow; s = t.byID[s.parent] {
+		line = append(line, s.parent)
+	}
+	return line
+}
+
 // of returns the subagents' sessions of a session, the one used last at the end.
 func (t *taskSessions) of(parent string) []*taskSession {
 	var out []*taskSession

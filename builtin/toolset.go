@@ -35,6 +35,7 @@ type Toolset struct {
 	todos   todos
 	task    TaskConfig
 	tasks   taskSessions
+	skills  skillSet
 
 	ops []operation // in the order in which Tools returns them
 	set *tool.Set   // of the same, for names as a model writes them
@@ -76,7 +77,7 @@ func New(cfg Config) (*Toolset, error) {
 	ts.reader.Root, ts.writer.Root = ts.fsys.root, ts.fsys.root
 	ts.reader.Limit, ts.reader.LineRunes, ts.reader.MaxBytes = ts.limits.ReadLines, ts.limits.LineRunes, ts.limits.ReadBytes
 	ts.ctx, ts.cancel = context.WithCancelCause(context.Background())
-	for _, define := range []func(*Toolset) (operation, error){defineRead, defineLs, defineWrite, defineEdit, defineMultiedit, defineApplyPatch, defineGlob, defineGrep, defineBash, defineJobOutput, defineJobInput, defineJobKill, defineJobList, defineTodoWrite, defineTodoRead, defineBatch, defineQuestion, definePlanEnter, definePlanExit, defineTask} {
+	for _, define := range []func(*Toolset) (operation, error){defineRead, defineLs, defineWrite, defineEdit, defineMultiedit, defineApplyPatch, defineGlob, defineGrep, defineBash, defineJobOutput, defineJobInput, defineJobKill, defineJobList, defineTodoWrite, defineTodoRead, defineBatch, defineQuestion, definePlanEnter, definePlanExit, defineTask, defineSkill} {
 		op, err := define(ts)
 		if err == nil && op.tool != nil {
 			ts.ops = append(ts.ops, op)
