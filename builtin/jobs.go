@@ -24,16 +24,22 @@ type jobs struct {
 
 	mu   sync.Mutex
 	last int // number of the last one
-	list map[string]*job
+	list map[jobKey]*job
 	wait sync.WaitGroup // for what watches them
 }
+
+// jobKey is what a job is found by: ids repeat where sessions were restored.
+type jobKey struct{ session, id string }
+
+func (j *job) key() jobKey { return jobKey{j.session, j.id} }
 
 // job is one of them. Jobs belong to the session whose call started them.
 type job struct {
 	id, session          string
 	number               int
 	command, description string
-	p                    *proc.Process
+	p                    *proc.Process // nil: past is set
+	past                 *pastJob
 
 	mu     sync.Mutex
 	cursor int64     // how far its output was read
@@ -55,14 +61,14 @@ func (l *jobs) adopt(r *running, p *proc.Process, res *proc.Result, remove func(
 		return nil, fmt.Errorf("it was ended, because %d jobs are running, which is as many as may; end some with job_kill", active)
 	}
 	if l.list == nil {
-		l.list = make(map[string]*job)
+		l.list = make(map[jobKey]*job)
 	}
 	l.last++
 	j := &job{
 		id: fmt.Sprintf("job_%d", l.last), number: l.last, session: r.call.SessionID, command: r.in.Command, description: r.in.Description,
 		p: p, cursor: shownUpTo(res),
 	}
-	l.list[j.id] = j
+	l.list[j.key()] = j
 	l.forget(time.Now())
 	l.wait.Go(func() {
 		<-p.Done()
@@ -92,7 +98,7 @@ func (l *jobs) forget(now time.Time) {
 	slices.SortFunc(done, func(a, b *job) int { return b.endedAt().Compare(a.endedAt()) })
 	for i, j := range done {
 		if i >= keepJobs || now.Sub(j.endedAt()) > keepJobTime {
-			delete(l.list, j.id)
+			delete(l.list, j.key())
 		}
 	}
 }
@@ -138,7 +144,9 @@ func (l *jobs) close() {
 	l.mu.Unlock()
 	var wg sync.WaitGroup
 	for _, j := range list {
-		wg.Go(func() { _ = j.p.Close() })
+		if j.p != nil {
+			wg.Go(func() { _ = j.p.Close() })
+		}
 	}
 	wg.Wait()
 	l.wait.Wait()
@@ -152,6 +160,9 @@ func (j *job) endedAt() time.Time {
 
 // active reports whether anything of the job runs.
 func (j *job) active() bool {
+	if j.past != nil {
+		return false
+	}
 	select {
 	case <-j.p.Done():
 		return false
@@ -177,6 +188,9 @@ func (j *job) settle(ctx context.Context) {
 
 // status says in a few words how the job stands.
 func (j *job) status() string {
+	if j.past != nil {
+		return j.past.status
+	}
 	res := j.p.Result()
 	if res == nil || res.Running && j.active() {
 		s := "running, " + proc.Took(time.Since(j.p.Started()))

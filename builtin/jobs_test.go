@@ -153,10 +153,10 @@ func TestJobLimits(t *testing.T) {
 	assert.Equal(t, "There are no jobs.", res.Text)
 
 	var l jobs
-	l.list = map[string]*job{}
+	l.list = map[jobKey]*job{}
 	now := time.Now()
 	for i := range 150 {
-		l.list[strconv.Itoa(i)] = &job{id: strconv.Itoa(i), ended: now.Add(-time.Duration(i) * time.Minute)}
+		l.list[jobKey{id: strconv.Itoa(i)}] = &job{id: strconv.Itoa(i), ended: now.Add(-time.Duration(i) * time.Minute)}
 	}
 	l.forget(now)
 	assert.Len(t, l.list, 61, "an hour")

@@ -101,6 +101,9 @@ func (ts *Toolset) planJobOutput(_ context.Context, call *tool.Call, in jobOutpu
 	if err != nil {
 		return nil, err
 	}
+	if j.past != nil {
+		return unasked(func(context.Context) (*tool.Result, error) { return j.pastResult(), nil })
+	}
 	until := proc.Until{Idle: time.Duration(in.Idle) * time.Millisecond, Exit: true}
 	switch in.Until {
 	case "":
@@ -196,6 +199,9 @@ func (ts *Toolset) planJobInput(_ context.Context, call *tool.Call, in jobInputI
 	if err != nil {
 		return nil, err
 	}
+	if j.past != nil {
+		return nil, fmt.Errorf("%s takes no input: it %s", j.id, j.past.status)
+	}
 	if in.Input == "" && !in.Close {
 		return nil, fmt.Errorf("there is nothing to write; give input, or close")
 	}
@@ -230,6 +236,9 @@ func (ts *Toolset) planJobKill(_ context.Context, call *tool.Call, in jobKillInp
 	if err != nil {
 		return nil, err
 	}
+	if j.past != nil {
+		return nil, fmt.Errorf("%s cannot be ended: it %s", j.id, j.past.status)
+	}
 	return unasked(func(ctx context.Context) (*tool.Result, error) {
 		was := j.active()
 		res, err := j.p.Kill(ctx)
@@ -254,7 +263,10 @@ func (ts *Toolset) planJobList(_ context.Context, call *tool.Call, _ jobListInpu
 		for _, j := range list {
 			status := j.status()
 			lines = append(lines, fmt.Sprintf("%s: %s: %s", j.id, status, commandTitle(j.command)))
-			meta = append(meta, map[string]any{"job": j.id, "status": status, "command": j.command, "description": j.description, "running": j.active(), "pid": j.p.PID()})
+			meta = append(meta, map[string]any{"job": j.id, "status": status, "command": j.command, "description": j.description, "running": j.active()})
+			if j.p != nil {
+				meta[len(meta)-1]["pid"] = j.p.PID()
+			}
 		}
 		text := "There are no jobs."
 		if len(lines) > 0 {
@@ -262,4 +274,17 @@ func (ts *Toolset) planJobList(_ context.Context, call *tool.Call, _ jobListInpu
 		}
 		return &tool.Result{Title: plural(len(list), "job"), Text: text, Metadata: map[string]any{"jobs": meta}}, nil
 	})
+}
+
+// pastResult is what is left to read of a job of an earlier run of the program.
+func (j *job) pastResult() *tool.Result {
+	text := strings.TrimRight(j.past.output, "\n")
+	if text == "" {
+		text = "(no output)"
+	}
+	meta := map[string]any{"job": j.id, "output": text, "running": false, "command": j.command, "description": j.description, "truncated": false}
+	if j.past.exit != nil {
+		meta["exit"] = *j.past.exit
+	}
+	return &tool.Result{Title: j.id + ": " + commandTitle(j.command), Text: fmt.Sprintf("%s\n[%s: %s]", text, j.id, j.past.status), Metadata: meta}
 }

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"slices"
 	"sync"
 
 	"github.com/agenttool/tool/internal/textfile"
@@ -80,18 +81,34 @@ func (m *memory) forget(session string) {
 	}
 }
 
-// Snapshot returns what the session knows of files, as JSON, for
-// [Toolset.Restore]: which were read, which of their lines, and a hash of their
-// content, but not the content itself. The host keeps it where it keeps the session.
-func (ts *Toolset) Snapshot(sessionID string) ([]byte, error) {
-	return ts.memory.tracker.Snapshot(sessionID)
+// blindFiles returns the keys of the files that a session only ever wrote, in order.
+func (m *memory) blindFiles(session string) (keys []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for k := range m.blind {
+		if k[0] == session {
+			keys = append(keys, k[1])
+		}
+	}
+	slices.Sort(keys)
+	return keys
 }
 
-// Restore puts what [Toolset.Snapshot] returned in the place of what the session
-// knows, so that a resumed session need not read its files again. Files that
-// changed meanwhile are found to have changed. On an error nothing is altered.
-func (ts *Toolset) Restore(sessionID string, data []byte) error {
-	return ts.memory.tracker.Restore(sessionID, data)
+// setBlind puts keys in the place of those.
+func (m *memory) setBlind(session string, keys []string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for k := range m.blind {
+		if k[0] == session {
+			delete(m.blind, k)
+		}
+	}
+	if m.blind == nil {
+		m.blind = make(map[[2]string]bool)
+	}
+	for _, k := range keys {
+		m.blind[[2]string{session, k}] = true
+	}
 }
 
 // Fork gives a session that begins a copy of what its parent knows, as for a

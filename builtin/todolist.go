@@ -323,8 +323,12 @@ func (ts *todos) read(session string) (own, parents []Todo) {
 	return own, parents
 }
 
-func (ts *todos) set(session string, list []Todo) error {
+// newTodoList makes a list of items that the host has.
+func newTodoList(list []Todo) (*todoList, error) {
 	next := &todoList{}
+	if len(list) > maxTodos {
+		return nil, fmt.Errorf("%d todos are more than %d", len(list), maxTodos)
+	}
 	progress := 0
 	for i, t := range list {
 		if t.Status == "" {
@@ -332,27 +336,32 @@ func (ts *todos) set(session string, list []Todo) error {
 		}
 		switch st, ok := statusOf(string(t.Status)); {
 		case !ok || st != t.Status:
-			return fmt.Errorf("todo %d: unknown status %q", i+1, t.Status)
+			return nil, fmt.Errorf("todo %d: unknown status %q", i+1, t.Status)
 		case t.Content == "":
-			return fmt.Errorf("todo %d has no content", i+1)
+			return nil, fmt.Errorf("todo %d has no content", i+1)
 		case t.ID != "" && next.byID(t.ID) >= 0:
-			return fmt.Errorf("two todos have the id %q", t.ID)
+			return nil, fmt.Errorf("two todos have the id %q", t.ID)
 		case !slices.Contains([]string{"", "high", "medium", "low"}, t.Priority):
-			return fmt.Errorf("todo %d: unknown priority %q", i+1, t.Priority)
+			return nil, fmt.Errorf("todo %d: unknown priority %q", i+1, t.Priority)
 		}
 		if err := checkTodo(t); err != nil {
-			return fmt.Errorf("todo %d: %w", i+1, err)
+			return nil, fmt.Errorf("todo %d: %w", i+1, err)
 		}
 		if t.Status == TodoInProgress {
 			progress++
 		}
 		next.items = append(next.items, t)
 	}
-	switch {
-	case progress > 1:
-		return errors.New("more than one todo is in progress")
-	case len(list) > maxTodos:
-		return fmt.Errorf("%d todos are more than %d", len(list), maxTodos)
+	if progress > 1 {
+		return nil, errors.New("more than one todo is in progress")
+	}
+	return next, nil
+}
+
+func (ts *todos) set(session string, list []Todo) error {
+	next, err := newTodoList(list)
+	if err != nil {
+		return err
 	}
 	ts.mu.Lock()
 	defer ts.mu.Unlock()

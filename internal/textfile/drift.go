@@ -167,6 +167,9 @@ func (t *Tracker) Restore(id string, data []byte) error {
 		if e.Key == "" || !filepath.IsAbs(e.Path) {
 			return fmt.Errorf("read tracking: record without an absolute path")
 		}
+		if e.Lines < 0 || e.State.Size < 0 {
+			return fmt.Errorf("read tracking: record of a file with less than nothing in it")
+		}
 		s.seq++
 		e.Seq = s.seq
 		e.Seen = mergeLines(e.Seen)
