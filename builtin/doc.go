@@ -61,11 +61,19 @@
 // those of the caller's executor ([tool.Call.Start]), and what it says and did comes
 // back also when it does not get to the end. See [TaskConfig] for the limits.
 //
+// # Skills
+//
+// skill loads instructions from files SKILL.md in the directories of [SkillConfig].
+// Their names and descriptions stand in the description of the tool, within 8 KiB;
+// they are looked for again each turn. Loading runs nothing. The files of a skill
+// that a session was given may be read without another question.
+//
 // # State
 //
 // A Toolset remembers, per session and by content, which files were read and which
 // of their lines, and, within limits, what files were changed from, so that a change
-// can be taken back. [Toolset.Snapshot] and [Toolset.Restore] carry the first over
-// to another process. Nothing is shared between toolsets, and nothing outlives
+// can be taken back; beside that the todo list, the subagents that can be gone on
+// with, the skills that were loaded, and the jobs. [Toolset.Snapshot] and
+// [Toolset.Restore] carry all but the second over to another process. Nothing is shared between toolsets, and nothing outlives
 // [Toolset.Close].
 package builtin

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -164,34 +163,4 @@ func FuzzRestore(f *testing.F) {
 		require.NoError(t, err)
 		require.NoError(t, ts.Restore("s", kept))
 	})
-}
-
-// A host keeps what the tools and the gate have of a session in one piece.
-func ExampleToolset_Restore() {
-	dir, err := os.MkdirTemp("", "example-")
-	if err != nil {
-		panic(err)
-	}
-	defer os.RemoveAll(dir)
-	first, err := New(Config{Root: dir})
-	if err != nil {
-		panic(err)
-	}
-	_ = first.SetTodos("s", []Todo{{Content: "write the docs"}})
-	data, err := first.Snapshot("s")
-	if err != nil {
-		panic(err)
-	}
-	_ = first.Close()
-
-	second, err := New(Config{Root: dir})
-	if err != nil {
-		panic(err)
-	}
-	defer second.Close()
-	if err := second.Restore("s", data); err != nil {
-		panic(err)
-	}
-	fmt.Println(second.Todos("s")[0].Content)
-	// Output: write the docs
 }
