@@ -28,10 +28,10 @@ type lease struct {
 
 	gen       uint64
 	page      uint64 // generation with which the present page or program came, if it shows what it has seen
-	link      *link // nil: away
-	attached  bool  // there was a link
-	unclaimed bool  // the host itself registered it; the first peer to come owns it
-	leaving   bool  // the client said bye; what runs may end
+	link      *link  // nil: away
+	attached  bool   // there was a link
+	unclaimed bool   // the host itself registered it; the first peer to come owns it
+	leaving   bool   // the client said bye; what runs may end
 	ended     bool
 	timer     *time.Timer // create grace, detach grace or drain
 	seen      time.Time
