@@ -25,6 +25,14 @@ type bashInput struct {
 	Description string `json:"description,omitempty" jsonschema:"what it does, in a few words, for the user"`
 }
 
+// bashAlone is what there is of it without jobs.
+type bashAlone struct {
+	Command     string `json:"command" jsonschema:"command text" alias:"cmd,script,code"`
+	Timeout     int    `json:"timeout,omitempty" jsonschema:"milliseconds until it is ended (default 120000)" minimum:"1" maximum:"600000" alias:"timeout_ms,timeoutMs"`
+	Workdir     string `json:"workdir,omitempty" jsonschema:"directory to run in (default: the project)" alias:"cwd,working_dir,working_directory,workingDirectory,dir"`
+	Description string `json:"description,omitempty" jsonschema:"what it does, in a few words, for the user"`
+}
+
 // jobsLine is what the description says about jobs.
 var jobsLine = regexp.MustCompile(`(?m)^.*job_output.*$`)
 
@@ -32,16 +40,19 @@ func defineBash(ts *Toolset) (operation, error) {
 	if ts.shell == nil {
 		return operation{}, nil
 	}
-	description := strings.TrimSpace(bashDescription)
-	if ts.cfg.Bash.NoJobs {
-		description = jobsLine.ReplaceAllString(description, "- What a command leaves running is ended with it.")
-	}
-	return define(ts, tool.Def{
-		Name: "bash", Title: "Shell", Description: description,
+	def := tool.Def{
+		Name: "bash", Title: "Shell", Description: strings.TrimSpace(bashDescription),
 		Hints:   tool.Hints{Destructive: true, OpenWorld: true},
 		Timeout: -1, MaxOutput: -1,
 		Aliases: []string{"shell", "run_command", "execute_command", "run_shell_command", "terminal", "exec"},
-	}, ts.planBash)
+	}
+	if !ts.cfg.Bash.NoJobs {
+		return define(ts, def, ts.planBash)
+	}
+	def.Description = jobsLine.ReplaceAllString(def.Description, "- What a command leaves running is ended with it.")
+	return define(ts, def, func(ctx context.Context, call *tool.Call, in bashAlone) (*plan, error) {
+		return ts.planBash(ctx, call, bashInput{Command: in.Command, Timeout: in.Timeout, Workdir: in.Workdir, Description: in.Description})
+	})
 }
 
 // maxCommand is the longest text that is run, in bytes. Above what a system takes
@@ -56,8 +67,6 @@ func (ts *Toolset) planBash(_ context.Context, _ *tool.Call, in bashInput) (*pla
 		return nil, errors.New("the command contains a NUL byte")
 	case len(in.Command) > maxCommand, len(in.Command) > proc.MaxCommand && ts.cfg.Spill == nil:
 		return nil, fmt.Errorf("the command has %d bytes, which is too long for a shell; write it to a file and run that", len(in.Command))
-	case in.Background && ts.cfg.Bash.NoJobs:
-		return nil, errors.New("nothing can run in the background here; leave background out")
 	}
 	dir, err := ts.searchBase(in.Workdir)
 	if err != nil {
@@ -82,7 +91,7 @@ func (ts *Toolset) planBash(_ context.Context, _ *tool.Call, in bashInput) (*pla
 	limit = min(limit, ts.limits.MaxCommandTime)
 	r := &running{ts: ts, in: in, dir: dir.abs, limit: limit, writes: s.writes()}
 	if !ts.cfg.Bash.NoHints {
-		r.hint = interactiveHint(s.Script)
+		r.hint = interactiveHint(s.Script, !ts.cfg.Bash.NoJobs)
 	}
 	p.apply = func(ctx context.Context, call *tool.Call) (*outcome, error) {
 		r.call = call

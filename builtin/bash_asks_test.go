@@ -98,7 +98,7 @@ func TestBashPlan(t *testing.T) {
 		{`cat "$X" > out.txt`, "cat ?", "", "out.txt"},
 		{"ls *", "ls ?", "", ""},
 		{"cat ~/o", "cat " + out + "/o", out, ""},
-		{"cp a.txt " + out + "/", "cp a.txt " + out + "/", out, out},
+		{"cp a.txt " + out + "/", "cp a.txt " + out + "/", out, filepath.Join(out, "a.txt")},
 		{"A=1", "", "", ""},
 		{"echo a | tee b c", "echo a|tee b c", "", "b|c"},
 		{"go test 2>&1 >/dev/null", "go test", "", ""},

@@ -19,13 +19,15 @@ var interactive = []struct {
 	{"less more most", false, "read files with read, or with head and tail"},
 	{"top htop btop atop watch", false, "use ps, or top -b -n 1"},
 	{"python python3 node irb ghci lua php psql mysql sqlite3 redis-cli mongosh bc gdb lldb pdb", true, "give it a script, or the code with its option for that"},
-	{"tmux screen", false, "run the command with background"},
+	{"tmux screen", false, inBackground},
 	{"passwd su", false, "ask the user to run it"},
 }
 
+const inBackground = "run the command with background"
+
 // interactiveHint says that a command wants somebody at a terminal, "" if none
 // does. It is a hint: the command runs all the same.
-func interactiveHint(s *shellscan.Script) string {
+func interactiveHint(s *shellscan.Script, jobs bool) string {
 	for i := range s.Commands {
 		c := &s.Commands[i]
 		var words []string
@@ -40,6 +42,9 @@ func interactiveHint(s *shellscan.Script) string {
 		for _, p := range interactive {
 			if !slices.Contains(strings.Fields(p.programs), name) || p.alone && len(words) > 1 || fed(s, i) || batch(words) {
 				continue
+			}
+			if p.instead == inBackground && !jobs {
+				return name + " wants a terminal, and there is none: run the command by itself"
 			}
 			return name + " wants a terminal, and there is none: " + p.instead
 		}

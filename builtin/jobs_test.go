@@ -131,7 +131,14 @@ func TestLeftovers(t *testing.T) {
 	}
 	_, ok := b.ts.Tool("job_output")
 	assert.False(t, ok)
-	assert.Contains(t, b.fails("bash", in{"command": "ls", "background": true}), "nothing can run in the background")
+	sh, _ := b.ts.Tool("bash")
+	spec, err := sh.Spec(t.Context(), nil)
+	require.NoError(t, err)
+	for _, s := range []string{string(spec.Input), spec.Description} {
+		assert.NotContains(t, s, "background")
+		assert.NotContains(t, s, "job")
+	}
+	assert.Contains(t, b.fails("bash", in{"command": "ls", "background": true}), "background")
 }
 
 func TestJobLimits(t *testing.T) {
@@ -230,7 +237,7 @@ func TestInteractiveHints(t *testing.T) {
 	needShell(t)
 	b := newBench(t, "", Config{})
 	ask := func(command string) string {
-		return interactiveHint(shellscan.Analyze(command, b.ts.scanOptions(b.dir)))
+		return interactiveHint(shellscan.Analyze(command, b.ts.scanOptions(b.dir)), true)
 	}
 	for command, want := range map[string]string{
 		"vim a.txt": "edit or write", "sudo vi x": "edit or write", "less x": "head and tail", "python3": "a script", "top": "ps", "git rebase -i HEAD~3": "git rebase", "npm init": "-y", "ssh host": "the command to run",

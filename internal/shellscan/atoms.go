@@ -29,9 +29,20 @@ type atoms []atom
 
 func (a atoms) text(k atomKind, s string) atoms {
 	for _, r := range s {
-		a = append(a, atom{r, k})
+		a = append(a, atomOf(r, k))
 	}
 	return a
+}
+
+// atomOf makes an atom. A text that was put together has what is not known in it.
+func atomOf(r rune, k atomKind) atom {
+	switch r {
+	case Unknown:
+		k = unknown
+	case UnknownWords:
+		k = unknowns
+	}
+	return atom{r, k}
 }
 
 // quotedText appends text that was quoted.
@@ -146,7 +157,7 @@ func (a atoms) unquoted(s string) atoms {
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(s[i:])
-		a = append(a, atom{r, plain})
+		a = append(a, atomOf(r, plain))
 		i += n
 	}
 	return a
@@ -163,7 +174,7 @@ func (a atoms) doubleQuoted(s, special string) atoms {
 			i += 2
 			continue
 		}
-		a = append(a, atom{r, quoted})
+		a = append(a, atomOf(r, quoted))
 		i += n
 	}
 	return a

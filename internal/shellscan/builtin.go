@@ -17,9 +17,19 @@ func (v *visitor) builtin(name string, c *Command, inv invocation, st *state) (f
 		return idx
 	}
 	switch name {
-	case ":", "true", "false", "pwd", "shift":
+	case ":", "true", "false", "pwd":
 		c.Free, c.read = true, true
 		simple()
+	case "shift":
+		c.Free, c.read = true, true
+		simple()
+		n := 1
+		if len(words) > 1 {
+			if n = -1; words[1].known() && len(words[1].Text) == 1 && words[1].Text[0] >= '0' && words[1].Text[0] <= '9' {
+				n = int(words[1].Text[0] - '0')
+			}
+		}
+		st.shift(n)
 	case "wait":
 		c.Free, c.read = true, true
 		simple()
@@ -48,7 +58,10 @@ func (v *visitor) builtin(name string, c *Command, inv invocation, st *state) (f
 		simple()
 		st.ensure()
 		st.dirs, st.prev = nil, nil
-	case "dirs", "jobs", "times", "type", "help", "caller", "compgen", "suspend", "bg", "fg", "disown":
+	case "type":
+		c.Free, c.read = true, true
+		simple()
+	case "dirs", "jobs", "times", "help", "caller", "compgen", "suspend", "bg", "fg", "disown":
 		c.read = name != "suspend" && !strings.HasSuffix(name, "g") && name != "disown" && name != "compgen"
 		simple()
 		if name == "compgen" {
@@ -80,6 +93,7 @@ func (v *visitor) builtin(name string, c *Command, inv invocation, st *state) (f
 		v.names(words, "", []string{"MAPFILE"}, st)
 		if slices.ContainsFunc(words, func(w Word) bool { return strings.HasPrefix(w.Text, "-") && strings.Contains(w.Text, "C") }) {
 			v.opaque("mapfile runs a command")
+			v.codeInside(words, st)
 		}
 	case "unset":
 		c.read = true
@@ -135,6 +149,7 @@ func (v *visitor) builtin(name string, c *Command, inv invocation, st *state) (f
 		simple()
 		if len(words) > 1 {
 			v.opaque(name + " changes what later text means")
+			v.codeInside(words, st)
 			v.arguments(-1, words, 1, st)
 		}
 	case "command":
@@ -258,7 +273,12 @@ func (v *visitor) unset(words []Word, st *state) {
 func (v *visitor) set(words []Word, st *state) {
 	for i := 1; i < len(words); i++ {
 		w := words[i]
-		if w.Text == "--" || w.Text == "-" {
+		if w.Text == "--" {
+			st.setArgs(words[i+1:])
+			return
+		}
+		st.shift(-1)
+		if w.Text == "-" {
 			return
 		}
 		if !w.known() || len(w.Text) < 2 || w.Text[0] != '-' && w.Text[0] != '+' {
@@ -295,6 +315,7 @@ func (v *visitor) set(words []Word, st *state) {
 }
 
 func (v *visitor) trap(c *Command, words []Word, st *state) {
+	c.Free = len(words) > 2 && words[1].Text == "-"
 	v.emit(*c, st)
 	if len(words) < 3 || words[1].Text == "-" || words[1].Text == "" && words[1].known() || words[1].Text == "-p" || words[1].Text == "-l" {
 		return
@@ -310,6 +331,7 @@ func (v *visitor) trap(c *Command, words []Word, st *state) {
 	later := st.clone()
 	later.ensure()
 	clear(later.vars)
+	later.shift(-1)
 	v.reparse(code.Text, later)
 }
 
@@ -320,16 +342,14 @@ func (v *visitor) eval(c *Command, inv invocation, st *state) flow {
 	}
 	c.read = true
 	idx := v.emit(*c, st)
-	var parts []string
-	for _, w := range words[1:] {
-		if !w.known() {
-			v.opaque("eval of text that is not known")
-			st.forget()
-			return always(st)
-		}
-		parts = append(parts, w.Text)
+	text := joinWords(words[1:])
+	if !text.known() {
+		v.opaque("eval of text that is not known")
+		v.partly(text, "eval", idx, st)
+		st.forget()
+		return always(st)
 	}
-	return v.nest(strings.Join(parts, " "), "eval", v.dialect, idx, c.Span, st)
+	return v.nest(text.Text, "eval", v.dialect, idx, c.Span, st)
 }
 
 // passOn handles command, builtin and exec: options of the letters given, then a command.

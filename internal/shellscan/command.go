@@ -14,14 +14,17 @@ type invocation struct {
 	words  []Word
 	env    []EnvChange
 	span   [2]int
-	parent int     // the wrapper's index in Commands; -1
-	offset int     // of words in the wrapper's; -1
-	stdin  *string // what is fed to it, if that is constant text
-	piped  bool    // its input comes from somewhere
-	noFunc bool    // functions of the text are not looked at
-	prog   bool    // builtins are not looked at either
-	apart  bool    // runs in a process of its own: the state of this shell stays
-	from   Word    // for xargs: the names it is fed
+	parent int   // the wrapper's index in Commands; -1
+	offset int   // of words in the wrapper's; -1
+	stdin  *Word // text that is fed to it, as far as it is known
+	piped  bool  // its input comes from somewhere
+	noFunc bool  // functions of the text are not looked at
+	prog   bool  // builtins are not looked at either
+	apart  bool  // runs in a process of its own: the state of this shell stays
+	from   Word  // for xargs: the names it is fed
+
+	args    []Word // for a text that a shell runs: its positional parameters
+	hasArgs bool
 }
 
 // call handles a simple command of the text.
@@ -40,7 +43,7 @@ func (v *visitor) call(c *syntax.CallExpr, s *syntax.Stmt, st *state) flow {
 }
 
 // input returns the text of a here-document or here-string that feeds the command.
-func (v *visitor) input(s *syntax.Stmt, st *state) (*string, bool) {
+func (v *visitor) input(s *syntax.Stmt, st *state) (*Word, bool) {
 	for i := len(s.Redirs) - 1; i >= 0; i-- {
 		r := s.Redirs[i]
 		if r.N != nil && r.N.Value != "0" {
@@ -48,21 +51,16 @@ func (v *visitor) input(s *syntax.Stmt, st *state) (*string, bool) {
 		}
 		switch r.Op {
 		case syntax.Hdoc, syntax.DashHdoc:
-			a := v.hdoc(r, nil)
-			if w := a.word(); !w.Dynamic {
-				return &w.Text, true
-			}
-			return nil, true
+			w := v.hdoc(r, nil).word()
+			return &w, true
 		case syntax.WordHdoc:
-			if w := v.quietWord(r.Word, st); w.known() {
-				return &w.Text, true
-			}
-			return nil, true
+			w := v.quietWord(r.Word, st)
+			return &w, true
 		case syntax.RdrIn, syntax.RdrInOut, syntax.DplIn:
 			return nil, true
 		}
 	}
-	return nil, false
+	return v.pipeText, false
 }
 
 // quietWord expands a word again without reporting what is inside it once more.
@@ -211,7 +209,7 @@ func (v *visitor) run(inv invocation, st *state) flow {
 			c.Free, c.call = !st.anyFn, true
 			idx := v.emit(c, st)
 			v.arguments(idx, inv.words, 1, st)
-			return v.callFunc(b, st)
+			return v.callFunc(b, inv.words[1:], st)
 		}
 		if st.anyFn && !v.callable(name.Text) {
 			c.Risks = append(c.Risks, Reason{Kind: KindExec, Text: "the name may have been redefined", word: 0})
@@ -262,6 +260,7 @@ func (v *visitor) program(base string, c Command, inv invocation, st *state) flo
 	if p != nil {
 		c.past = p.parse(c.Argv, 1, true).ended
 	}
+	c.Free = inv.prog && inv.words[0].Text == base && (base == "true" || base == "false" || base == "pwd")
 	switch {
 	case p == nil:
 		idx := v.emit(c, st)

@@ -2,6 +2,7 @@ package shellscan
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -41,6 +42,11 @@ func (v *visitor) expand(w *syntax.Word, st *state, mode wordMode) []atoms {
 			return []atoms{atoms(nil).text(plain, l.Value)}
 		}
 	}
+	if mode == argWord && st.argOK {
+		if list, ok := allArgs(w, st); ok {
+			return list
+		}
+	}
 	a := v.parts(nil, w.Parts, st, mode, false)
 	if mode != argWord {
 		return []atoms{v.tilde(a, st, mode)}
@@ -62,6 +68,41 @@ func (v *visitor) expand(w *syntax.Word, st *state, mode wordMode) []atoms {
 	}
 	return out
 }
+
+// allArgs expands a word that is "$@", or $@ without quotes, to the positional parameters.
+func allArgs(w *syntax.Word, st *state) ([]atoms, bool) {
+	parts, inQuotes := w.Parts, false
+	if len(parts) == 1 {
+		if q, ok := parts[0].(*syntax.DblQuoted); ok && !q.Dollar {
+			parts, inQuotes = q.Parts, true
+		}
+	}
+	if len(parts) != 1 {
+		return nil, false
+	}
+	p, ok := parts[0].(*syntax.ParamExp)
+	if !ok || !simpleParam(p) || p.Param.Value != "@" && (inQuotes || p.Param.Value != "*") {
+		return nil, false
+	}
+	if inQuotes {
+		return slices.Clone(st.args), true
+	}
+	var list []atoms
+	for _, a := range st.args {
+		if st.ifs || slices.ContainsFunc(a, func(at atom) bool {
+			return at.k != null && strings.ContainsRune(splitting, at.r) || at.k == unknown || at.k == unknowns
+		}) {
+			return nil, false
+		}
+		if !slices.Contains(a, atom{0, null}) {
+			list = append(list, a)
+		}
+	}
+	return list, true
+}
+
+// splitting are the characters that make a value without quotes several words, or a pattern.
+const splitting = " \t\n*?[\\"
 
 // parts appends the atoms of word parts.
 func (v *visitor) parts(a atoms, parts []syntax.WordPart, st *state, mode wordMode, inQuotes bool) atoms {
@@ -205,7 +246,13 @@ func (v *visitor) param(a atoms, p *syntax.ParamExp, st *state, mode wordMode, i
 		return append(a, atom{Unknown, unknown}) // never more than one word, never with a blank
 	}
 	val, ok := v.value(name, st)
-	if !ok {
+	if name[0] >= '0' && name[0] <= '9' {
+		n, err := strconv.Atoi(name)
+		if val, ok = st.arg(n); err != nil {
+			ok = false
+		}
+	}
+	if !ok || split && slices.ContainsFunc(val, func(at atom) bool { return at.k == unknown || at.k == unknowns }) {
 		return append(a, dyn)
 	}
 	if !split {
@@ -221,7 +268,7 @@ func (v *visitor) param(a atoms, p *syntax.ParamExp, st *state, mode wordMode, i
 	globs := false
 	for _, at := range val {
 		globs = globs || at.k == globbed
-		if st.ifs || at.k != globbed && strings.ContainsRune(" \t\n*?[\\", at.r) {
+		if st.ifs || at.k != globbed && strings.ContainsRune(splitting, at.r) {
 			return append(a, atom{UnknownWords, unknowns})
 		}
 	}

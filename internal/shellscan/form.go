@@ -111,6 +111,14 @@ func (s *Script) forms(c *Command) (allow []form, deny []string) {
 			}
 		}
 		deny = append(deny, joined(&g, "", false).text)
+		if g.Argv[0].Glob {
+			deny = append(deny, joined(&g, path.Base(g.Argv[0].Text), false).text)
+		}
+	}
+	if c.rest {
+		for i := 1; i < min(len(c.Argv), maxRisks); i++ {
+			deny = append(deny, joined(&Command{Argv: c.Argv[i:]}, path.Base(c.Argv[i].Text), false).text)
+		}
 	}
 	if c.past > 1 && c.past < len(c.Argv) {
 		// Options in front of what a program is to do must not hide it from a rule.

@@ -74,8 +74,14 @@ func (q *Question) Judge(r Rules) Decision {
 			return d
 		}
 	}
-	for _, p := range q.Patterns {
+	for i, p := range q.Patterns {
 		a := lastMatch(rules, p, q.Protected)
+		if i < len(q.targets) {
+			t := &q.targets[i]
+			if a = stricter(a, t.judge(rules, p, q.Protected)); t.silent && (a != Deny || t.byStars(rules, p)) {
+				a = Allow
+			}
+		}
 		if a == Ask && slices.ContainsFunc(r.Approved(q.Permission), func(g string) bool { return Match(g, p) && (!q.Protected || g == p) }) {
 			a = Allow
 		}
@@ -97,6 +103,65 @@ func lastMatch(rules []Rule, value string, protected bool) Action {
 	}
 	return Ask
 }
+
+// judge decides about what a pattern stands for beyond its text.
+func (t *target) judge(rules []Rule, pattern string, protected bool) Action {
+	a := t.below(rules, pattern)
+	for _, name := range t.also {
+		a = stricter(a, stricter(lastMatch(rules, name, protected), t.below(rules, name)))
+	}
+	if t.maybe == "" {
+		return a
+	}
+	for _, r := range slices.Backward(rules) {
+		if r.Action == Allow && Match(r.Pattern, pattern) {
+			break
+		} else if r.Action != Allow && mayMatch(r.Pattern, t.maybe) {
+			return stricter(a, Ask)
+		}
+	}
+	return a
+}
+
+// byStars reports whether only a rule for everything denies.
+func (t *target) byStars(rules []Rule, pattern string) bool {
+	named := slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return strings.Trim(r.Pattern, "*/") == "" })
+	return lastMatch(named, pattern, false) != Deny && t.judge(named, pattern, false) != Deny
+}
+
+// below decides about what is in a directory of that name.
+func (t *target) below(rules []Rule, name string) Action {
+	if !t.tree {
+		return Allow
+	}
+	for _, r := range slices.Backward(rules) {
+		if r.Action == Allow && Match(r.Pattern, name+"/"+string(outOfRules)) {
+			break
+		} else if r.Action != Allow && t.covers(r.Pattern, name) {
+			return r.Action
+		}
+	}
+	return Allow
+}
+
+// covers reports whether a rule is about files below a directory: about all of them, or, as what is removed or moved is gone
+// in part as well, about some.
+func (t *target) covers(rule, dir string) bool {
+	if Match(rule, dir+"/"+string(outOfRules)) {
+		return true
+	}
+	if !t.changed {
+		return false
+	}
+	fixed := rule
+	if i := strings.IndexAny(rule, "*?"); i >= 0 {
+		fixed = rule[:i]
+	}
+	return dir == "." && fixed != "" && fixed[0] != '/' || strings.HasPrefix(fixed, dir+"/")
+}
+
+// outOfRules is a character that no rule has.
+const outOfRules = '\uFDD3'
 
 func (q *Question) judgeBash(r Rules) Decision {
 	s := q.s

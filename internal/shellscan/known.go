@@ -12,6 +12,7 @@ func (v *visitor) known(p *program, c Command, inv invocation, st *state) flow {
 	root, start := p, 1
 	var in parsed
 	var opts []found
+	named := 0
 	for p.subs {
 		if p.flag("wrap") {
 			break
@@ -37,10 +38,10 @@ func (v *visitor) known(p *program, c Command, inv invocation, st *state) flow {
 			in.opts, start = nil, k
 			break
 		}
-		if kind, ok := sub.flags["risk"]; ok {
-			c.Risks = append(c.Risks, Reason{Kind: riskKinds[kind[0]], Text: sub.name + ": " + riskTexts[kind[0]], word: k})
-		}
-		p, start = sub, k+1
+		p, start, named = sub, k+1, k
+	}
+	if kind, ok := p.flags["risk"]; ok && p != root {
+		c.Risks = append(c.Risks, Reason{Kind: riskKinds[kind[0]], Text: p.name + ": " + riskTexts[kind[0]], word: named})
 	}
 	if p.flag("wrap") && p != root {
 		return v.wrapper(p, c, inv, st, start, opts)
@@ -61,7 +62,7 @@ func (v *visitor) known(p *program, c Command, inv invocation, st *state) flow {
 	if do, ok := p.flags["do"]; ok {
 		k := call{p, &c, words, &in, opts, ops, st, inv.piped || v.inPipe}
 		for _, name := range strings.Split(do, ",") {
-			specials[name](v, &k)
+			v.special(name, &k)
 		}
 		opts, ops = k.opts, k.ops
 	}
@@ -87,7 +88,14 @@ func (v *visitor) known(p *program, c Command, inv invocation, st *state) flow {
 	if why, ok := p.flags["opaque"]; ok {
 		v.opaque(words[0].Text + " " + strings.ReplaceAll(why, "_", " "))
 	}
+	c.rest = p.flag("rest") || p.flag("opaque")
 	idx := v.emit(c, st)
+	if c.rest {
+		v.codeInside(words, st)
+	}
+	if p.flag("feeds") && inv.stdin != nil {
+		v.partly(*inv.stdin, words[0].Text, idx, st)
+	}
 	creates := in.has("-c", "-r", "-u", "-A", "--create", "--append", "--update", "--delete", "--concatenate")
 	for _, o := range opts {
 		o.writes = creates
@@ -102,6 +110,21 @@ func (v *visitor) known(p *program, c Command, inv invocation, st *state) flow {
 	v.after(p, &in, ops, words, st)
 	v.offer(idx)
 	return always(st)
+}
+
+// unpacks reports whether tar takes files out of an archive.
+func (v *visitor) unpacks(words []Word, o found) bool {
+	for i, w := range words[1:] {
+		switch t := w.Text; {
+		case strings.HasPrefix(t, "--"):
+			if strings.HasPrefix(t, "--ex") && !strings.HasPrefix(t, "--exc") || t == "--get" {
+				return true
+			}
+		case (i == 0 || strings.HasPrefix(t, "-")) && i+1 != o.at && strings.Contains(t, "x"):
+			return true
+		}
+	}
+	return false
 }
 
 func optionName(w *Word) string {
@@ -122,6 +145,9 @@ func (v *visitor) optionRisk(p *program, o found, c *Command) {
 		k := o.kinds[i]
 		kind, ok := riskKinds[k]
 		if !ok {
+			continue
+		}
+		if k == 'o' && o.value.known() && (harmlessDevice(o.value.Text) || o.value.Text == "-") {
 			continue
 		}
 		if k == 'k' && harmlessGitConfig(o.value) || k == 'f' && harmlessLinkFlags(o.value) || k == 'a' && !readsFile(o) || k == 'm' && o.value.known() && !strings.Contains(o.value.Text, ":") {
@@ -179,6 +205,12 @@ func (v *visitor) optionFiles(o found, idx int, inv invocation, st *state) {
 			v.file(o.value, st, use{mode: Read | Dir, command: idx})
 		case 'W':
 			v.file(o.value, st, use{mode: Write | Dir, command: idx})
+		case 'e': // a directory that an archive is unpacked in, or packed from
+			u := use{mode: Read | Dir, command: idx}
+			if o.writes = v.unpacks(inv.words, o); o.writes {
+				u.mode = Write | Recursive
+			}
+			v.file(o.value, st, u)
 		case 'G':
 			g := o.value
 			if g.pat == "" {
@@ -243,6 +275,9 @@ func (v *visitor) operandFiles(p *program, in *parsed, ops []int, words []Word, 
 		case star >= 0:
 			letter = spec[star][0]
 		}
+		if makes := strings.HasSuffix(p.name, "install") && in.has("-d", "--directory"); makes && p.flag("dest") {
+			letter = 'D'
+		}
 		w := words[i]
 		u := use{command: idx}
 		switch letter {
@@ -250,8 +285,14 @@ func (v *visitor) operandFiles(p *program, in *parsed, ops []int, words []Word, 
 			continue
 		case 'r', 's':
 			u.mode = Read
+			if p.flag("walks") || letter == 'r' && in.has("-r", "-R", "--recursive") {
+				u.mode |= Recursive
+			}
 		case 'R':
-			u.mode = Read | Recursive
+			u.mode = Read
+			if !p.flag("dest") || in.has("-r", "-R", "-a", "--recursive", "--archive") {
+				u.mode |= Recursive
+			}
 		case 'd':
 			u.mode = Read | Dir
 			if w.Glob {
@@ -265,7 +306,10 @@ func (v *visitor) operandFiles(p *program, in *parsed, ops []int, words []Word, 
 				u.mode = Write
 			}
 		case 'W':
-			u.mode = Write | Recursive
+			u.mode = Write
+			if in.has("-R", "-r", "--recursive") || !p.flag("destructive") && p.options["-R"].name == "" {
+				u.mode |= Recursive
+			}
 		case 'D':
 			u.mode = Write | Dir
 		case 'm': // the name itself is removed
@@ -274,98 +318,22 @@ func (v *visitor) operandFiles(p *program, in *parsed, ops []int, words []Word, 
 			v.maybePath(idx, w, st)
 			continue
 		}
-		v.file(w, st, u)
-		if u.mode&Write != 0 && p.flag("dest") && letter == 'w' {
-			v.destination(w, in, ops, words, idx, st)
-		}
-	}
-	for _, o := range in.opts {
-		if p.flag("dest") && (o.name == "-t" || o.name == "--target-directory") {
-			v.destination(o.value, in, append(slices.Clone(ops), -1), words, idx, st)
-		}
-	}
-}
-
-// destination checks the names that files get when they are copied into a directory: cp evil/config .git/
-func (v *visitor) destination(dst Word, in *parsed, ops []int, words []Word, idx int, st *state) {
-	if !dst.known() {
-		return
-	}
-	for _, i := range ops[:len(ops)-1] {
-		src := words[i]
-		base := path.Base(src.Text)
-		if src.Dynamic || base == "." || base == ".." || base == "/" {
+		if p.flag("dest") && letter == 'w' {
+			v.destination(w, in, ops[:len(ops)-1], words, idx, st)
 			continue
 		}
-		w := constant(strings.TrimSuffix(dst.Text, "/") + "/" + base)
-		if src.Glob {
-			w = Word{Text: w.Text, Glob: true, pat: w.Text}
-		}
-		before := len(v.s.Files)
-		v.file(w, st, use{mode: Write, command: idx})
-		if len(v.s.Files) > before { // only what the directory alone does not show
-			f := &v.s.Files[len(v.s.Files)-1]
-			if !f.Secret && !f.Protected {
-				v.s.Files = v.s.Files[:before]
-			}
-		}
+		v.file(w, st, u)
 	}
-}
-
-// after records what a command leaves behind that makes later names unknown.
-func (v *visitor) after(p *program, in *parsed, ops []int, words []Word, st *state) {
-	if !p.flag("quiet") {
-		st.fresh = true
-	}
-	kind, ok := p.flags["links"]
-	if !ok || v.quiet > 0 && len(st.moved) > 8 {
+	if !p.flag("dest") {
 		return
 	}
-	mark := func(w Word) {
-		if !w.known() {
-			w = constant(".")
-		}
-		for _, d := range st.dirs {
-			if res := v.fs.resolve(d, w.Text, false); res.ok && !slices.Contains(st.moved, res.path) {
-				st.moved = append(slices.Clip(st.moved), res.path)
-			}
-		}
-		if strings.HasPrefix(w.Text, "/") && st.dirs == nil {
-			st.moved = append(slices.Clip(st.moved), path.Clean(w.Text))
+	for _, o := range in.opts {
+		if o.name == "-t" || o.name == "--target-directory" {
+			v.destination(o.value, in, ops, words, idx, st)
+			return
 		}
 	}
-	switch kind {
-	case "last": // ln, mv, cp, rsync
-		for _, o := range in.opts {
-			if o.name == "-t" || o.name == "--target-directory" {
-				mark(o.value)
-				return
-			}
-		}
-		if len(ops) > 0 {
-			last := words[ops[len(ops)-1]]
-			if len(ops) == 1 { // ln -s /x
-				last = constant(path.Base(last.Text))
-			}
-			mark(last)
-		}
-	case "clone":
-		dst := constant(".")
-		if len(ops) > 1 {
-			dst = words[ops[1]]
-		} else if len(ops) == 1 && words[ops[0]].known() {
-			dst = constant(strings.TrimSuffix(path.Base(strings.TrimSuffix(words[ops[0]].Text, "/")), ".git"))
-		}
-		mark(dst)
-	default: // extraction into the working directory or -C, -d
-		for _, o := range in.opts {
-			if o.name == "-C" || o.name == "-d" || o.name == "--directory" {
-				mark(o.value)
-				return
-			}
-		}
-		if kind != "x" || in.has("-x", "--extract", "--get") || len(ops) > 0 && !strings.HasPrefix(words[1].Text, "-") && strings.Contains(words[1].Text, "x") {
-			mark(constant("."))
-		}
+	if len(ops) == 1 && strings.HasSuffix(p.name, "ln") {
+		v.destination(constant("./"), in, ops, words, idx, st)
 	}
 }

@@ -1,6 +1,7 @@
 package shellscan
 
 import (
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -26,6 +27,40 @@ func (v *visitor) listing(s *syntax.Stmt, st *state) (Word, bool) {
 		}
 	}
 	return Word{}, false
+}
+
+// printed returns what echo and printf write, as text of which more may be there than is seen.
+func (v *visitor) printed(s *syntax.Stmt, st *state) *Word {
+	c, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || len(c.Args) < 2 || len(s.Redirs) > 0 {
+		return nil
+	}
+	if name := c.Args[0].Lit(); name != "echo" && name != "printf" || slices.ContainsFunc(c.Args, runsSomething) {
+		return nil
+	}
+	v.quiet++
+	words := v.args(c.Args, st.clone())
+	v.quiet--
+	if len(words) < 2 {
+		return nil
+	}
+	text := joinWords(words[1:])
+	text.Text = strings.NewReplacer(`\n`, "\n", `%s`, " ").Replace(text.Text)
+	text.Dynamic = true
+	return &text
+}
+
+// runsSomething reports whether a word holds a substitution.
+func runsSomething(w *syntax.Word) bool {
+	found := false
+	syntax.Walk(w, func(n syntax.Node) bool {
+		switch n.(type) {
+		case *syntax.CmdSubst, *syntax.ProcSubst, *syntax.ArithmExp, *syntax.ExtGlob:
+			found = true
+		}
+		return !found
+	})
+	return found
 }
 
 // constants expands a simple command quietly.
@@ -127,6 +162,9 @@ func (v *visitor) lists(words []Word) (Word, bool) {
 			return here, true
 		}
 	case "ls":
+		if last := words[len(words)-1]; len(words) == 2 && last.Glob && !last.Dynamic && !strings.ContainsAny(last.Text, "/") && last.Text[0] != '-' {
+			return last, true
+		}
 		for _, w := range words[1:] {
 			if !strings.HasPrefix(w.Text, "-") && !w.Glob || strings.ContainsAny(w.Text, "l/") {
 				return Word{}, false

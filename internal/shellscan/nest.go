@@ -96,6 +96,7 @@ options:
 	case command && i >= len(words):
 		v.opaque("a shell without its text")
 	case command:
+		inv.args, inv.hasArgs = words[min(i+2, len(words)):], true
 		v.shellText(base, words[i], "-c", idx, inv, st)
 		v.arguments(idx, words, i+1, st)
 	case i < len(words):
@@ -117,7 +118,7 @@ func (v *visitor) shellInput(base string, idx int, inv invocation, st *state) fl
 		v.opaque("a shell that reads commands from its input")
 		return always(st)
 	}
-	v.shellText(base, constant(*inv.stdin), "", idx, inv, st)
+	v.shellText(base, *inv.stdin, "", idx, inv, st)
 	return always(st)
 }
 
@@ -125,6 +126,7 @@ func (v *visitor) shellInput(base string, idx int, inv invocation, st *state) fl
 func (v *visitor) shellText(base string, w Word, opt string, idx int, inv invocation, st *state) {
 	if !w.known() {
 		v.opaque("a shell runs text that is not known")
+		v.partly(w, by(base, opt), idx, st)
 		return
 	}
 	d := Bash
@@ -143,7 +145,25 @@ func (v *visitor) shellText(base string, w Word, opt string, idx int, inv invoca
 	if idx >= 0 {
 		v.s.Commands[idx].read = true // its text is judged by itself
 	}
-	by := strings.TrimSpace(base + " " + opt)
-	v.nest(w.Text, by, d, idx, inv.span, st.child())
+	child := st.child()
+	child.setArgs(inv.args)
+	child.argOK = inv.hasArgs && child.argOK
+	v.nest(w.Text, by(base, opt), d, idx, inv.span, child)
 	st.fresh = true
+}
+
+func by(base, opt string) string { return strings.TrimSpace(base + " " + opt) }
+
+// partly visits a text of which only parts are known, such as what xargs -I{} makes of 'rm {}', for the commands that can
+// be seen all the same. The text as a whole is opaque.
+func (v *visitor) partly(w Word, by string, idx int, st *state) {
+	if strings.Trim(w.Text, string([]rune{Unknown, UnknownWords, ' '})) == "" || w.Glob || gate(ellipsis.Replace(w.Text)) != "" {
+		return
+	}
+	oldParent := v.parent
+	v.parent = idx
+	v.via = append(v.via, by)
+	v.reparse(w.Text, st.child())
+	v.via = v.via[:len(v.via)-1]
+	v.parent = oldParent
 }

@@ -1,6 +1,7 @@
 package shellscan
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -18,7 +19,17 @@ type Question struct {
 	Plain bool
 
 	s        *Script
-	commands []int // for bash, one for each pattern
+	commands []int    // for bash, one for each pattern
+	targets  []target // for files, one for each pattern
+}
+
+// A target is what the pattern of a file stands for beyond its text.
+type target struct {
+	tree    bool     // everything below it, too
+	silent  bool     // only what denies it counts
+	changed bool     // it is written
+	also    []string // names that it finds
+	maybe   string   // the pattern with what is not known in it; "" if also has all there is
 }
 
 // A Decision is what rules say about a question or a text.
@@ -74,7 +85,11 @@ func (s *Script) Asks() []*Question {
 	dirs := &Question{Permission: "external_directory", s: s}
 	groups := map[[3]string]*Question{}
 	var order []*Question
-	group := func(f *FileUse, permission string, protected, plain bool) {
+	var group func(f *FileUse, permission string, protected, plain, silent bool)
+	group = func(f *FileUse, permission string, protected, plain, silent bool) {
+		if protected && f.Mode&Recursive != 0 {
+			group(f, permission, false, true, true)
+		}
 		key := [3]string{permission, map[bool]string{true: "p"}[protected], map[bool]string{true: "p"}[plain]}
 		q := groups[key]
 		if q == nil {
@@ -82,13 +97,21 @@ func (s *Script) Asks() []*Question {
 			groups[key] = q
 			order = append(order, q)
 		}
-		for _, p := range f.rel {
-			if !slices.Contains(q.Patterns, p) {
-				q.Patterns = append(q.Patterns, p)
-			}
+		rel := f.rel
+		if len(rel) == 0 {
+			rel = []string{f.Path}
 		}
-		if len(f.rel) == 0 {
-			q.Patterns = appendNew(q.Patterns, f.Path)
+		for _, p := range rel {
+			i := slices.Index(q.Patterns, p)
+			if i < 0 {
+				i = len(q.Patterns)
+				q.Patterns, q.targets = append(q.Patterns, p), append(q.targets, target{silent: true})
+			}
+			t := &q.targets[i]
+			t.silent = t.silent && silent
+			t.tree = t.tree || f.Mode&Recursive != 0
+			t.changed = t.changed || f.Mode&Write != 0
+			t.also, t.maybe = append(t.also, f.also...), cmp.Or(t.maybe, f.maybe)
 		}
 		q.Always = nil
 		if !protected {
@@ -106,13 +129,13 @@ func (s *Script) Asks() []*Question {
 		}
 		if f.Mode&Write != 0 {
 			if len(f.rel) > 0 || f.Protected || f.Secret {
-				group(f, "edit", f.Protected || f.Secret, !f.Redirect && !f.Protected && !f.Secret)
+				group(f, "edit", f.Protected || f.Secret, !f.Redirect && !f.Protected && !f.Secret, false)
 			}
 		} else if f.Protected { // an unknown program may write it
-			group(f, "edit", true, false)
+			group(f, "edit", true, false, false)
 		}
-		if f.Mode&Read != 0 && f.Mode&Dir == 0 && (len(f.rel) > 0 || f.Secret) {
-			group(f, "read", f.Secret, !f.Secret)
+		if f.Mode&Read != 0 && f.Mode&Dir == 0 && (len(f.rel) > 0 || f.Secret) || f.mention {
+			group(f, "read", f.Secret, !f.Secret, f.mention && !f.Secret)
 		}
 	}
 	if len(dirs.Patterns) > 0 {

@@ -182,6 +182,7 @@ func (v *visitor) file(w Word, st *state, u use) {
 		}
 		if len(tails) == 0 || len(tails) > 32 {
 			u.pattern = strings.TrimLeft(strings.TrimPrefix(whole, text), "/")
+			v.found(&f, w, st)
 		}
 	case w.Dynamic:
 		if u.quiet {
@@ -194,7 +195,10 @@ func (v *visitor) file(w Word, st *state, u use) {
 	}
 	plainInside := !f.Unknown && !f.Secret && !f.Protected && len(f.outside) == 0
 	if u.quiet && (plainInside || f.Unknown && !strings.HasPrefix(text, "..") && !strings.Contains(text, "/../")) {
-		return
+		if !plainInside || !slices.ContainsFunc(f.Paths, func(p string) bool { return v.fs.o.Lookup != nil && v.fs.stat(p).exists }) {
+			return
+		}
+		f.Mode, f.mention = 0, true
 	}
 	v.s.Files = append(v.s.Files, f)
 }
@@ -284,145 +288,4 @@ func (v *visitor) place(f *FileUse, res resolution, u use) {
 	if !slices.Contains(f.outside, dir) {
 		f.outside = append(f.outside, dir)
 	}
-}
-
-// globbed returns the directory that a pattern looks in and, when that can be listed, the names it would find.
-func (v *visitor) globbed(w Word, st *state) (dir string, names []string) {
-	parts := strings.Split(w.pat, "/")
-	n := slices.IndexFunc(parts, func(s string) bool { return patternHas(s) })
-	if n < 0 {
-		return w.Text, nil
-	}
-	dir = unescape(strings.Join(parts[:n], "/"))
-	if dir == "" {
-		dir = "."
-		if n > 0 {
-			dir = "/"
-		}
-	}
-	for _, p := range parts[n:] {
-		if p == ".." {
-			return "", nil
-		}
-	}
-	lister, ok := v.s.opts.Lookup.(DirLookup)
-	if !ok || st.fresh || w.listed || st.dirs == nil && dir[0] != '/' {
-		return dir, nil
-	}
-	bases := st.dirs
-	if dir[0] == '/' {
-		bases = []string{"/"}
-	}
-	for _, base := range bases {
-		for _, name := range v.listGlob(lister, base, dir, parts[n]) {
-			if len(parts) == n+1 {
-				names = append(names, name)
-			} else if res := v.fs.resolve(base, path.Join(dir, name), true); res.ok && !v.fs.inside(res.path) {
-				names = append(names, path.Join(name, strings.Join(parts[n+1:], "/")))
-			}
-		}
-	}
-	return dir, names
-}
-
-const maxNames = 512
-
-func (v *visitor) listGlob(lister DirLookup, base, dir, pattern string) []string {
-	res := v.fs.resolve(base, dir, true)
-	if !res.ok || !v.fs.inside(res.path) {
-		return nil
-	}
-	if v.fs.lookups++; v.fs.lookups > maxLookups {
-		return nil
-	}
-	all, err := lister.Names(res.path, 4*maxNames)
-	if err != nil {
-		return nil
-	}
-	var out []string
-	for _, name := range all {
-		if strings.HasPrefix(name, ".") && !strings.HasPrefix(pattern, ".") {
-			continue
-		}
-		if ok, err := path.Match(shellPattern(pattern), name); (ok || err != nil) && len(out) < maxNames {
-			out = append(out, name)
-		}
-	}
-	return out
-}
-
-// shellPattern turns a shell pattern into one of path.Match.
-func shellPattern(p string) string { return strings.ReplaceAll(p, "[!", "[^") }
-
-func patternHas(s string) bool {
-	for i := 0; i < len(s); i++ {
-		switch s[i] {
-		case '\\':
-			i++
-		case '*', '?', '[':
-			return true
-		}
-	}
-	return false
-}
-
-func unescape(s string) string {
-	if !strings.Contains(s, `\`) {
-		return s
-	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) {
-			i++
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
-}
-
-// globSecret reports whether a pattern may find a file with secrets, judged by typical names.
-func (v *visitor) globSecret(w Word) bool {
-	base := w.pat[strings.LastIndexByte(w.pat, '/')+1:]
-	if !patternHas(base) {
-		return v.s.opts.secret(unescape(base))
-	}
-	if strings.Trim(base, "*?") == "" {
-		return false
-	}
-	samples := []string{"prod.env", "config.env", "id_rsa", "server.pem", "private.key", "credentials", "x.tfvars"}
-	if c := base[0]; c == '.' || c == '[' {
-		samples = append(samples, ".env", ".env.local", ".env.production", ".envrc", ".env-x", ".npmrc", ".netrc")
-	}
-	for _, s := range samples {
-		if !v.s.opts.secret(s) {
-			continue
-		}
-		if ok, err := path.Match(shellPattern(base), s); ok && err == nil && sharesLetters(base, s) {
-			return true
-		}
-	}
-	return false
-}
-
-// globProtected reports whether a pattern may find a protected file or directory, judged by typical names.
-func (v *visitor) globProtected(w Word) bool {
-	base := w.pat[strings.LastIndexByte(w.pat, '/')+1:]
-	if base == "" || base[0] != '.' && base[0] != '[' {
-		return false
-	}
-	return slices.ContainsFunc([]string{".git", ".gitattributes", ".gitmodules", ".husky", ".vscode", ".idea", ".devcontainer", ".github", ".bashrc", ".envrc"}, func(s string) bool {
-		ok, err := path.Match(shellPattern(base), s)
-		return ok && err == nil
-	})
-}
-
-// sharesLetters keeps patterns that are mostly stars, such as *.* or [a-z]*, from counting as secret.
-func sharesLetters(pattern, name string) bool {
-	n := 0
-	for _, r := range pattern {
-		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '.' && name[0] == '.' {
-			n++
-		}
-	}
-	return n > 0 && !strings.HasPrefix(pattern, "[") || strings.HasPrefix(pattern, "[.]")
 }

@@ -37,9 +37,10 @@ type Command struct {
 	// passes on to a command that is listed.
 	Free bool
 
-	parent int // index of the wrapper; -1
-	offset int // Argv[i] is Argv[offset+i] of the wrapper; -1 if it is not a part of it
-	past   int // index of the first word behind the options in front: of "push" in git -C dir push
+	parent int  // index of the wrapper; -1
+	offset int  // Argv[i] is Argv[offset+i] of the wrapper; -1 if it is not a part of it
+	past   int  // index of the first word behind the options in front: of "push" in git -C dir push
+	rest   bool // any of the words may be a command that it runs
 	name   string
 	always string
 	call   bool // of a function of the text
@@ -108,6 +109,9 @@ type FileUse struct {
 
 	outside []string // directories outside of the roots
 	rel     []string // how rules call the file: relative to the root when inside
+	mention bool     // an argument of which it is not known what it is for, and which is the name of a file
+	also    []string // what a pattern stands for, where that could be listed; rules that deny and ask see it, too
+	maybe   string   // the pattern with what is not known in it, where it could not
 }
 
 // Outside returns the directories outside of the roots that the file may be in.

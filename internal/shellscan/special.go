@@ -22,24 +22,42 @@ func (k *call) risk(kind Kind, text string, word, size int) {
 	k.c.Risks = append(k.c.Risks, Reason{Kind: kind, Text: text, word: word, size: size})
 }
 
-// specials are programs whose meaning a table of options cannot tell. programs.txt names them with do=.
-var specials = map[string]func(*visitor, *call){
-	"sed":      (*visitor).sed,
-	"awk":      (*visitor).awk,
-	"kill":     (*visitor).kill,
-	"git":      (*visitor).git,
-	"config":   (*visitor).gitConfig,
-	"checkout": (*visitor).gitCheckout,
-	"restore":  (*visitor).gitRestore,
-	"remote":   (*visitor).remoteFile,
-	"uniq":     (*visitor).uniq,
-	"clock":    (*visitor).clock,
-	"jq":       (*visitor).jq,
-	"old":      (*visitor).oldOptions,
-	"code":     (*visitor).inlineOperand,
-	"script":   (*visitor).scriptOperand,
-	"pkg":      (*visitor).packageVersion,
-	"input":    (*visitor).inputCode,
+// special does what a table of options cannot tell about a program. programs.txt names it with do=.
+func (v *visitor) special(name string, k *call) {
+	switch name {
+	case "sed":
+		v.sed(k)
+	case "awk":
+		v.awk(k)
+	case "kill":
+		v.kill(k)
+	case "git":
+		v.git(k)
+	case "config":
+		v.gitConfig(k)
+	case "checkout":
+		v.gitCheckout(k)
+	case "restore":
+		v.gitRestore(k)
+	case "remote":
+		v.remoteFile(k)
+	case "uniq":
+		v.uniq(k)
+	case "clock":
+		v.clock(k)
+	case "jq":
+		v.jq(k)
+	case "old":
+		v.oldOptions(k)
+	case "code":
+		v.inlineOperand(k)
+	case "script":
+		v.scriptOperand(k)
+	case "pkg":
+		v.packageVersion(k)
+	case "input":
+		v.inputCode(k)
+	}
 }
 
 // harmlessGitConfig lists settings that git -c may have without a question.
@@ -77,6 +95,16 @@ func readsFile(o found) bool {
 }
 
 func (v *visitor) git(k *call) {
+	if k.in.has("--no-index") {
+		for _, i := range k.ops {
+			v.file(k.words[i], k.st, use{mode: Read, command: len(v.s.Commands)})
+		}
+	}
+	for _, o := range k.opts {
+		if _, code, ok := strings.Cut(o.value.Text, "=!"); ok && o.name == "-c" {
+			v.reparse(code, k.st)
+		}
+	}
 	for _, i := range k.ops {
 		if strings.Contains(k.words[i].Text, "://-") {
 			k.risk(KindExec, "an option in the place of a host", i, 0)
@@ -221,6 +249,9 @@ func (v *visitor) oldOptions(k *call) {
 // remoteArchive marks tar f host:file, which starts a remote shell.
 func (v *visitor) remoteArchive(k *call) {
 	for _, o := range k.opts {
+		if code, ok := strings.CutPrefix(o.value.Text, "exec="); ok {
+			v.reparse(code, k.st)
+		}
 		if host, _, ok := strings.Cut(o.value.Text, ":"); ok && (o.name == "-f" || o.name == "--file") && !strings.Contains(host, "/") {
 			k.risk(KindExec, "the archive is on another machine", o.at, 0)
 		}

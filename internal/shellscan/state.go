@@ -25,7 +25,9 @@ type state struct {
 	fresh bool     // earlier commands may have made files in the working directory
 	dead  bool     // not reached
 	many  bool     // more variables were assigned than are kept
-	own   bool     // the maps are this state's alone
+	args  []atoms  // positional parameters, if they are known
+	argOK bool
+	own   bool // the maps are this state's alone
 }
 
 func (s *state) clone() *state {
@@ -104,6 +106,44 @@ func (s *state) forget() {
 	s.dirs, s.prev = nil, nil
 	clear(s.vars)
 	s.home, s.cdOff, s.ifs, s.anyFn, s.fresh = true, true, true, true, true
+	s.args, s.argOK = nil, false
+}
+
+// setArgs sets the positional parameters. A word that may be several leaves them all unknown.
+func (s *state) setArgs(words []Word) {
+	s.args, s.argOK = nil, true
+	for _, w := range words {
+		if w.Multi || w.Glob || len(w.Text) > maxValue {
+			s.args, s.argOK = nil, false
+			return
+		}
+		s.args = append(s.args, atoms(nil).quotedText(w.Text))
+	}
+}
+
+// shift drops the first n positional parameters; a negative n is one that is not known.
+func (s *state) shift(n int) {
+	switch {
+	case n < 0:
+		s.args, s.argOK = nil, false
+	case n <= len(s.args):
+		s.args = s.args[n:]
+	}
+}
+
+// arg returns a positional parameter.
+func (s *state) arg(n int) (atoms, bool) {
+	if !s.argOK || n < 1 {
+		return nil, false
+	}
+	if n > len(s.args) {
+		return nil, true
+	}
+	return slices.DeleteFunc(slices.Clone(s.args[n-1]), func(a atom) bool { return a.k == null }), true
+}
+
+func sameArgs(a, b *state) bool {
+	return a.argOK == b.argOK && slices.EqualFunc(a.args, b.args, func(x, y atoms) bool { return slices.Equal(x, y) })
 }
 
 // join returns what holds in both states.
@@ -156,6 +196,9 @@ func join(a, b *state) *state {
 	c.anyFn = c.anyFn || a.anyFn || b.anyFn
 	c.fresh = a.fresh || b.fresh
 	c.many = a.many || b.many
+	if !sameArgs(a, b) {
+		c.args, c.argOK = nil, false
+	}
 	return c
 }
 
@@ -180,5 +223,5 @@ func union(a, b []string) []string {
 func same(a, b *state) bool {
 	return slices.Equal(a.dirs, b.dirs) && slices.Equal(a.prev, b.prev) && len(a.vars) == len(b.vars) && len(a.funcs) == len(b.funcs) &&
 		len(a.moved) == len(b.moved) && a.home == b.home && a.cdOff == b.cdOff && a.ifs == b.ifs && a.many == b.many && a.anyFn == b.anyFn && a.fresh == b.fresh &&
-		len(a.set) == len(b.set) && maps.EqualFunc(a.vars, b.vars, func(x, y atoms) bool { return slices.Equal(x, y) })
+		sameArgs(a, b) && len(a.set) == len(b.set) && maps.EqualFunc(a.vars, b.vars, func(x, y atoms) bool { return slices.Equal(x, y) })
 }

@@ -3,7 +3,6 @@ package shellscan
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -34,15 +33,8 @@ type visitor struct {
 	away    int  // inside of what another machine or container runs: its files are not ours
 	inPipe  bool // its input is a pipe
 	pipeIn  Word // the names that come through the pipe, if a listing is on its other end
-}
 
-type body struct {
-	name    string
-	stmt    *syntax.Stmt
-	st      *state
-	visited bool
-	text    string
-	dialect Dialect
+	pipeText *Word // what echo or printf sends through it, never taken to be the whole of it
 }
 
 // An escape is a state at which a loop or a function is left.
@@ -91,6 +83,7 @@ func (v *visitor) leftovers() {
 		st := b.st.clone()
 		st.ensure()
 		clear(st.vars)
+		st.shift(-1)
 		v.text, v.dialect = b.text, b.dialect
 		v.stmt(b.stmt, st)
 	}
@@ -153,9 +146,9 @@ func (v *visitor) stmt(s *syntax.Stmt, st *state) flow {
 	first := len(v.s.Files)
 	for _, r := range s.Redirs {
 		if r.Op == syntax.RdrIn || r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc || r.Op == syntax.WordHdoc || r.Op == syntax.DplIn || r.Op == syntax.RdrInOut {
-			old := v.pipeIn
-			v.pipeIn = Word{}
-			defer func() { v.pipeIn = old }()
+			old, text := v.pipeIn, v.pipeText
+			v.pipeIn, v.pipeText = Word{}, nil
+			defer func() { v.pipeIn, v.pipeText = old, text }()
 			break
 		}
 	}
@@ -281,11 +274,11 @@ func (v *visitor) binary(c *syntax.BinaryCmd, st *state) flow {
 		return flow{join(x.ok, y.ok), y.fail}
 	case syntax.Pipe, syntax.PipeAll:
 		v.stmt(c.X, st.clone())
-		names, piped := v.pipeIn, v.inPipe
+		names, piped, text := v.pipeIn, v.inPipe, v.pipeText
 		v.pipeIn, _ = v.listing(c.X, st)
-		v.inPipe = true
+		v.inPipe, v.pipeText = true, v.printed(c.X, st)
 		v.stmt(c.Y, st.clone())
-		v.pipeIn, v.inPipe = names, piped
+		v.pipeIn, v.inPipe, v.pipeText = names, piped, text
 	default:
 		v.opaque("an operator that is not known")
 		v.stmt(c.X, st.clone())
@@ -414,7 +407,10 @@ func (v *visitor) forWords(c *syntax.ForClause, l *syntax.WordIter, st *state) f
 
 func (v *visitor) forValues(l *syntax.WordIter, st *state) (values []atoms, known bool) {
 	if !l.InPos.IsValid() {
-		return nil, false
+		for _, a := range st.args {
+			known = known || slices.ContainsFunc(a, func(at atom) bool { return at.k == unknown || at.k == unknowns })
+		}
+		return slices.Clone(st.args), st.argOK && !known && len(st.args) <= 16
 	}
 	known = true
 	for _, w := range l.Items {
@@ -437,63 +433,4 @@ func (v *visitor) forValues(l *syntax.WordIter, st *state) (values []atoms, know
 		}
 	}
 	return values, known && len(values) <= 16
-}
-
-func (v *visitor) funcDecl(c *syntax.FuncDecl, st *state) flow {
-	if c.RsrvWord || c.Name == nil || len(c.Names) > 0 {
-		v.opaque("a function form that shells read in different ways")
-	}
-	switch c.Body.Cmd.(type) {
-	case *syntax.Block, *syntax.Subshell, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause, *syntax.TestClause:
-	default:
-		v.opaque("a function without a compound body")
-	}
-	names := c.Names
-	if c.Name != nil {
-		names = append([]*syntax.Lit{c.Name}, names...)
-	}
-	for _, n := range names {
-		st.ensure()
-		st.funcs[n.Value] = c.Body
-		if n.Value == "cd" || n.Value == "pushd" || n.Value == "popd" {
-			st.cdOff = true
-		}
-		if !slices.ContainsFunc(v.bodies, func(b *body) bool { return b.stmt == c.Body }) {
-			v.bodies = append(v.bodies, &body{name: n.Value, stmt: c.Body, st: st.clone(), text: v.text, dialect: v.dialect})
-		}
-		if !syntax.ValidName(strings.ReplaceAll(n.Value, "-", "_")) {
-			v.opaque("a function with an unusual name")
-		}
-	}
-	return always(st)
-}
-
-// callFunc visits the body of a function with the state of its caller.
-func (v *visitor) callFunc(b *syntax.Stmt, st *state) flow {
-	for _, d := range v.bodies {
-		if d.stmt == b {
-			d.visited = true
-			text, dialect := v.text, v.dialect
-			v.text, v.dialect = d.text, d.dialect
-			defer func() { v.text, v.dialect = text, dialect }()
-		}
-	}
-	if slices.Contains(v.calling, b) || len(v.calling) > 20 {
-		st.forget()
-		return always(st)
-	}
-	v.calling = append(v.calling, b)
-	defer func() { v.calling = v.calling[:len(v.calling)-1] }()
-	var f flow
-	left := false
-	all := v.caught(true, func() *state {
-		n := len(v.escapes)
-		f = v.stmt(b, st)
-		left = len(v.escapes) > n
-		return f.any()
-	})
-	if left {
-		return always(all)
-	}
-	return f
 }

@@ -64,7 +64,11 @@ func (v *visitor) wrapper(p *program, c Command, inv invocation, st *state, star
 			c.Risks = slices.DeleteFunc(c.Risks, func(r Reason) bool { return r.Kind == KindEnv || r.Kind == KindVariable })
 		}
 	}
+	c.rest = p.flag("unsure")
 	idx := v.emit(c, st)
+	if c.rest {
+		v.codeInside(inv.words, st)
+	}
 	where := st
 	for _, o := range in.opts {
 		where = v.wrapperOption(o, name, idx, inv, st, where)
@@ -91,7 +95,7 @@ func (v *visitor) wrapper(p *program, c Command, inv invocation, st *state, star
 			v.opaque(name + " reads commands from its input")
 		} else if p.flag("input") {
 			v.via = v.via[:len(v.via)-1]
-			v.shellText("bash", constant(*inv.stdin), name, idx, inv, st)
+			v.shellText("bash", *inv.stdin, name, idx, inv, st)
 			v.via = append(v.via, name)
 		}
 		if len(ops) == 0 && in.ended == len(inv.words) {
@@ -109,6 +113,9 @@ func (v *visitor) wrapper(p *program, c Command, inv invocation, st *state, star
 		if strings.Trim(inv.words[k].Text, "0123456789.") == "" {
 			v.opaque("it is not known what " + name + " runs") // an option that has a value after all
 		}
+		if inv.words[k].Text == "--" && k+1 < len(inv.words) {
+			k++
+		}
 		inner.words, inner.offset = slices.Clone(inv.words[k:]), k
 		if p.flag("args") {
 			v.inputArgs(&in, &inner)
@@ -117,6 +124,15 @@ func (v *visitor) wrapper(p *program, c Command, inv invocation, st *state, star
 	}
 	st.fresh = true
 	return always(st)
+}
+
+// codeInside visits arguments that may be text for a shell, of a program that is opaque.
+func (v *visitor) codeInside(words []Word, st *state) {
+	for _, w := range words[1:] {
+		if strings.ContainsAny(w.Text, " \t\n;&|") && gate(ellipsis.Replace(w.Text)) == "" {
+			v.reparse(w.Text, st.child())
+		}
+	}
 }
 
 // numeric accepts forms like "nice -10", which the option table cannot list.
@@ -182,17 +198,22 @@ func (v *visitor) wrapperOption(o found, name string, idx int, inv invocation, s
 
 // codeWords joins words with blanks and visits them as text of a shell.
 func (v *visitor) codeWords(words []Word, by string, idx int, inv invocation, st *state) {
+	v.shellText("bash", joinWords(words), by, idx, inv, st)
+}
+
+// joinWords is the text that words make with blanks between them.
+func joinWords(words []Word) Word {
+	var text Word
 	var parts []string
 	for _, w := range words {
-		if !w.known() {
-			v.opaque(by + " runs text that is not known")
-			inner := invocation{words: words, span: inv.span, parent: idx, offset: -1, prog: true, apart: true}
-			v.run(inner, st.clone())
-			return
+		text.Dynamic = text.Dynamic || !w.known()
+		if w.Glob {
+			w.Text = globUnknown(w)
 		}
 		parts = append(parts, w.Text)
 	}
-	v.shellText("bash", constant(strings.Join(parts, " ")), by, idx, inv, st)
+	text.Text = strings.Join(parts, " ")
+	return text
 }
 
 // inputArgs adds the arguments that xargs and parallel take from their input.
@@ -327,7 +348,7 @@ func (v *visitor) find(p *program, c Command, inv invocation, st *state) flow {
 			case w.Text == "{}":
 				inner.words[i] = v.foundBy(paths, names)
 			case strings.Contains(w.Text, "{}"):
-				inner.words[i] = dynamic()
+				inner.words[i] = Word{Text: strings.ReplaceAll(w.Text, "{}", string(Unknown)), Dynamic: true}
 			}
 		}
 		if len(inner.words) > 0 {
