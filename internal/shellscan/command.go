@@ -171,10 +171,12 @@ func (v *visitor) emit(c Command, st *state) int {
 		c.Dirs = slices.Clone(st.dirs)
 	}
 	c.Via = append([]string(nil), v.via...)
-	key := fmt.Sprint(c.Span, c.parent, c.Dirs, c.Free)
+	var b strings.Builder
+	fmt.Fprint(&b, c.Span, c.parent, c.Dirs, c.Free)
 	for _, w := range c.Argv {
-		key += "\x00" + w.Text
+		b.WriteString("\x00" + w.Text)
 	}
+	key := b.String()
 	if idx, ok := v.seen[key]; ok {
 		return idx
 	}
