@@ -217,6 +217,9 @@ func (v *visitor) run(inv invocation, st *state) flow {
 			c.Risks = append(c.Risks, Reason{Kind: KindExec, Text: "the name may have been redefined", word: 0})
 		}
 	}
+	if strings.Contains(name.Text, "/") {
+		v.ownScript(&c, 0, st)
+	}
 	base := path.Base(name.Text)
 	if !inv.prog && name.Text == base {
 		if f, ok := v.builtin(base, &c, inv, st); ok {

@@ -84,6 +84,59 @@ func (v *visitor) found(f *FileUse, w Word, st *state) {
 	}
 }
 
+// throughLinks looks below a directory for what a command that lists its files would hand on to be written: links that lead
+// outside, and files that are protected. Where there is too much to look through, it is not known what is written.
+func (v *visitor) throughLinks(f *FileUse, w Word, st *state) {
+	lister, ok := v.s.opts.Lookup.(DirLookup)
+	parts := strings.Split(w.pat, "/")
+	n := slices.IndexFunc(parts, patternHas)
+	if !ok || n < 0 {
+		return
+	}
+	bases := st.dirs
+	dir := unescape(strings.Join(parts[:n], "/"))
+	if strings.HasPrefix(w.pat, "/") {
+		bases, dir = []string{"/"}, "/"+dir
+	}
+	pattern := shellPattern(parts[len(parts)-1])
+	var walk func(dir string) bool
+	walk = func(dir string) bool {
+		names, err := lister.Names(dir, maxLookups)
+		if v.fs.lookups++; err != nil {
+			return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
+		}
+		for _, name := range names {
+			e := v.fs.stat(path.Join(dir, name))
+			if e.err {
+				return false
+			}
+			if e.mode.IsDir() && !walk(path.Join(dir, name)) {
+				return false
+			}
+			if hit, err := path.Match(pattern, name); !hit && err == nil {
+				continue
+			}
+			rel := v.fs.rel(path.Join(dir, name))
+			f.Protected = f.Protected || !e.mode.IsDir() && v.s.opts.protected(strings.TrimPrefix(rel, "/"))
+			if e.mode&fs.ModeSymlink == 0 {
+				continue
+			}
+			if res := v.fs.resolve(dir, name, true); !res.ok {
+				return false
+			} else if !v.fs.inside(res.path) {
+				v.place(f, res, use{mode: f.Mode})
+			}
+		}
+		return true
+	}
+	for _, b := range bases {
+		res := v.fs.resolve(b, cmp.Or(dir, "."), true)
+		if !res.ok || v.fs.inside(res.path) && !walk(res.path) {
+			f.Unknown = true
+		}
+	}
+}
+
 // expandGlob returns the names that a pattern finds below base, at most maxNames; false if there may be more.
 func (v *visitor) expandGlob(lister DirLookup, base, prefix string, parts, names []string) ([]string, bool) {
 	for i, p := range parts {

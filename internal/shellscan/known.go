@@ -74,6 +74,8 @@ func (v *visitor) known(p *program, c Command, inv invocation, st *state) flow {
 		case n >= len(ops):
 		case letter == "c":
 			c.Risks = append(c.Risks, Reason{Kind: KindCode, Text: p.name + " runs code in another language", word: ops[n]})
+		case letter == "s" && v.written(words[ops[n]], st):
+			v.ownScript(&c, ops[n], st)
 		case letter == "s" && words[ops[n]].Dynamic:
 			c.Risks = append(c.Risks, Reason{Kind: KindCode, Text: p.name + " runs a file that is not known", word: ops[n]})
 		}
@@ -304,6 +306,7 @@ func (v *visitor) operandFiles(p *program, in *parsed, ops []int, words []Word, 
 			u.mode = Read
 			if in.has("-i", "--in-place") {
 				u.mode = Write
+				u.noFollow = !in.has("--follow-symlinks") && strings.HasSuffix(p.name, "sed")
 			}
 		case 'W':
 			u.mode = Write

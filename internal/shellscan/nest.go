@@ -2,6 +2,7 @@ package shellscan
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -43,6 +44,9 @@ func (st *state) child() *state {
 func (v *visitor) shell(p *program, c Command, inv invocation, st *state) flow {
 	words := inv.words
 	base := path.Base(words[0].Text)
+	if k := slices.IndexFunc(words[1:], func(w Word) bool { return !strings.HasPrefix(w.start(), "-") }); k >= 0 {
+		v.ownScript(&c, k+1, st)
+	}
 	idx := v.emit(c, st)
 	command := false
 	i := 1
@@ -111,6 +115,13 @@ options:
 		return v.shellInput(base, idx, inv, st)
 	}
 	return always(st)
+}
+
+// ownScript adds a reason to a command that runs a file which the text itself has written.
+func (v *visitor) ownScript(c *Command, word int, st *state) {
+	if v.written(c.Argv[word], st) {
+		c.Risks = append(c.Risks, Reason{Kind: KindExec, Text: "runs a file that the text has written", word: word})
+	}
 }
 
 func (v *visitor) shellInput(base string, idx int, inv invocation, st *state) flow {

@@ -193,6 +193,9 @@ func (v *visitor) file(w Word, st *state, u use) {
 	if !f.Unknown {
 		v.locate(&f, text, tails, st, u)
 	}
+	if w.listed && u.mode&Write != 0 && !u.noFollow && !f.Unknown {
+		v.throughLinks(&f, w, st)
+	}
 	plainInside := !f.Unknown && !f.Secret && !f.Protected && len(f.outside) == 0
 	if u.quiet && (plainInside || f.Unknown && !strings.HasPrefix(text, "..") && !strings.Contains(text, "/../")) {
 		if !plainInside || !slices.ContainsFunc(f.Paths, func(p string) bool { return v.fs.o.Lookup != nil && v.fs.stat(p).exists }) {
@@ -253,6 +256,29 @@ func (v *visitor) locate(f *FileUse, text string, tails []string, st *state, u u
 			v.place(f, res, u)
 		}
 	}
+}
+
+// written reports whether the text itself has written, or may have, the file that a word names.
+func (v *visitor) written(w Word, st *state) bool {
+	if !w.known() {
+		return false
+	}
+	bases := st.dirs
+	if strings.HasPrefix(w.Text, "/") {
+		bases = []string{"/"}
+	}
+	for _, b := range bases {
+		res := v.fs.resolve(b, w.Text, true)
+		for i := range v.s.Files {
+			f := &v.s.Files[i]
+			if f.Mode&Write != 0 && f.Mode&Dir == 0 && res.ok && slices.ContainsFunc(f.Paths, func(p string) bool {
+				return p == res.path || f.Mode&Recursive != 0 && within(res.path, p)
+			}) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // place records one candidate.

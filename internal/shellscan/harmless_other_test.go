@@ -1,4 +1,4 @@
-//go:build unix
+//go:build unix && !linux
 
 package shellscan
 
@@ -17,9 +17,5 @@ func harmless(cmd *exec.Cmd) {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }
 
-// endGroup ends what a command left behind.
-func endGroup(cmd *exec.Cmd) {
-	if cmd.Process != nil {
-		_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-	}
-}
+// sealed reports whether harmless keeps a command from everything outside of its directory: never here.
+func sealed() bool { return false }
