@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -251,6 +252,13 @@ func (p *playground) changed() string {
 	return strings.Join(out, " ")
 }
 
+// runsCode reports whether a command has code in another language, which is not looked into under a rule for everything.
+func runsCode(s *Script) bool {
+	return slices.ContainsFunc(s.Commands, func(c Command) bool {
+		return slices.ContainsFunc(c.Risks, func(r Reason) bool { return r.Kind == KindCode || r.Kind == KindExec })
+	})
+}
+
 func baseNames(base string) []string {
 	name := filepath.Base(base)
 	return []string{name + "/bin", name + "/hit", name + "/home", name + "/outside", name + "/work"}
@@ -294,7 +302,7 @@ func TestNothingHiddenFromBash(t *testing.T) {
 			text := g.text()
 			s := Analyze(text, o)
 			quiet := strings.Contains(text, "mark") && s.Judge(deny).Action == Allow
-			inside := wide && len(s.Opaque) == 0 && s.Judge(outside).Action == Allow
+			inside := wide && len(s.Opaque) == 0 && !runsCode(s) && s.Judge(outside).Action == Allow
 			if !quiet && !inside {
 				continue
 			}

@@ -103,6 +103,8 @@ options:
 		inv.args, inv.hasArgs = words[min(i+2, len(words)):], true
 		v.shellText(base, words[i], "-c", idx, inv, st)
 		v.arguments(idx, words, i+1, st)
+	case i < len(words) && standardInput(words[i]):
+		return v.shellInput(base, idx, inv, st)
 	case i < len(words):
 		if words[i].Dynamic || words[i].Glob {
 			v.opaque("a shell runs a file that is not known")
@@ -115,6 +117,15 @@ options:
 		return v.shellInput(base, idx, inv, st)
 	}
 	return always(st)
+}
+
+// standardInput reports whether a word names what a command reads anyway.
+func standardInput(w Word) bool {
+	switch path.Clean(w.Text) {
+	case "-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", "/proc/thread-self/fd/0":
+		return true
+	}
+	return false
 }
 
 // ownScript adds a reason to a command that runs a file which the text itself has written.

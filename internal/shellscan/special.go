@@ -280,7 +280,7 @@ func (v *visitor) inlineOperand(k *call) {
 
 // scriptOperand marks interpreters that read a program from their input.
 func (v *visitor) scriptOperand(k *call) {
-	if len(k.ops) > 0 && k.words[k.ops[0]].Text != "-" {
+	if len(k.ops) > 0 && !standardInput(k.words[k.ops[0]]) {
 		return
 	}
 	if k.in.has("-c", "-e", "-m", "-p", "--eval", "--print", "--version", "-V", "-v", "--help", "-h", "-r", "--test", "-E", "-le", "-ne", "-pe") {

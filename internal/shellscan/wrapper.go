@@ -140,9 +140,10 @@ func (v *visitor) numeric(text string, p *program) (string, bool) {
 	return text, p.flag("numeric") && len(text) > 1 && strings.Trim(text[1:], "0123456789-") == ""
 }
 
+// isAssignment reports whether env takes a word for a variable: whatever has an equals sign.
 func isAssignment(w *Word) bool {
 	key, _, ok := strings.Cut(w.start(), "=")
-	return ok && key != "" && strings.Trim(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == ""
+	return ok && key != ""
 }
 
 func (v *visitor) leadOperand(p *program, idx int, w Word, st *state) {
