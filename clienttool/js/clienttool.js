@@ -608,7 +608,7 @@ export class ClientTools {
     const k = this.#link;
     if (!k) return;
     for (const call of [...this.#calls.values()]) {
-      if (!call.result) this.#finish(call, { status: "error", code: "cancelled", error: "The page was closed while the tool was running." });
+      if (!call.result) this.#finish(call, { status: "error", code: "cancelled", error: "The page was closed." });
       if (call.text) k.carrier?.last({ type: "result" }, call.text);
     }
     k.carrier?.last({ type: "bye" }, JSON.stringify({ type: "bye", reason: "shutdown" }));
