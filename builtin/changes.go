@@ -356,7 +356,7 @@ func opName(c *change) string {
 
 // changed is the outcome of changes that were made.
 func (ts *Toolset) changed(cs *changes, done []textfile.Result) *outcome {
-	out := &outcome{files: cs.sources(true)}
+	out := &outcome{files: cs.sources(true), was: cs.sources(false)}
 	var all strings.Builder
 	files := make([]map[string]any, 0, len(cs.list))
 	unformatted := make(map[string]string)

@@ -116,6 +116,15 @@ type Config struct {
 	// result's metadata says what happened. The context ends with that time.
 	OnFileChange func(ctx context.Context, ch FileChange)
 
+	// LanguageServers are started when they are needed, for the tool lsp and to tell
+	// after a change what is wrong that was not before. Being listed is what allows
+	// a server to be run. Nil starts none.
+	LanguageServers []LanguageServer
+
+	// LSP does the same for a host that has language servers running; it excludes
+	// LanguageServers. Without either the tool lsp is not offered.
+	LSP LSP
+
 	// Asker puts the questions of the tool question to the user; nil does not offer it.
 	Asker Asker
 
@@ -151,7 +160,12 @@ type Limits struct {
 	Matches    int   // files that glob and lines that grep shows; 100
 	Entries    int   // entries that ls shows; 200
 
-	HookTime   time.Duration // for each call of Config.Formatter, Diagnostics, Instructions and OnFileChange; 10 s
+	HookTime time.Duration // for each call of Config.Formatter, Diagnostics, Instructions and OnFileChange; 10 s
+	// DiagnosticsTime is how long a change waits for language servers to say what is
+	// wrong now; 2 s. One that is only just starting up may take 10 s from its start.
+	// HookTime bounds both.
+	DiagnosticsTime time.Duration
+
 	SearchTime time.Duration // after which glob and grep return what they have; 20 s
 
 	CommandTime    time.Duration // of a command if the call has no timeout; 120 s
@@ -170,6 +184,7 @@ func (l Limits) withDefaults() Limits {
 	def(&l.Matches, 100)
 	def(&l.Entries, 200)
 	def(&l.HookTime, 10*time.Second)
+	def(&l.DiagnosticsTime, 2*time.Second)
 	def(&l.SearchTime, 20*time.Second)
 	def(&l.CommandTime, 120*time.Second)
 	def(&l.MaxCommandTime, 600*time.Second)

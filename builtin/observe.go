@@ -32,6 +32,7 @@ type Diagnostic struct {
 	Severity string `json:"severity"` // "error", "warning", "information" or "hint"
 	Message  string `json:"message"`
 	Source   string `json:"source,omitempty"`
+	Code     string `json:"code,omitempty"` // by which Source knows it
 }
 
 // SourceFile is a file as [Config].Diagnostics is asked about it.
@@ -59,15 +60,18 @@ func (ts *Toolset) tell(ctx context.Context, name string, call *tool.Call, out *
 			out.result.Metadata["observer"] = note
 		}
 	}
-	if ts.cfg.Diagnostics == nil {
-		return
+	found, perhapsOld, late := ts.askServers(ctx, out)
+	if ts.cfg.Diagnostics != nil {
+		after := ts.diagnose(ctx, out.files)
+		if after.err != "" {
+			out.result.Metadata["diagnosticsError"] = after.err
+		} else {
+			found = append(found, after.since(before, out.changes)...)
+			perhapsOld = perhapsOld || before == nil || before.err != ""
+		}
 	}
-	after := ts.diagnose(ctx, out.files)
-	if after.err != "" {
-		out.result.Metadata["diagnosticsError"] = after.err
-		return
-	}
-	ts.report(out.result, after.since(before, out.changes), before == nil || before.err != "")
+	ts.report(out.result, found, perhapsOld)
+	out.result.Text += late
 }
 
 // findings is what was wrong in files at some time.

@@ -66,6 +66,8 @@ type attempt struct {
 	call      *tool.Call
 	locked    bool                 // the locks are held: nothing of the host's may be called
 	formatted map[string]formatted // what the host's formatter made of which content
+	server    serverEdits          // what a language server wants done
+	dry       bool                 // nothing will be run: no server is asked
 }
 
 // ask is one permission that a plan needs. Two asks with the same request and
@@ -88,6 +90,7 @@ type outcome struct {
 	result  *tool.Result
 	changes []FileChange
 	files   []SourceFile // that were changed, as they are now
+	was     []SourceFile // the same, as they were
 }
 
 func (p *plan) public(name string) *Plan {
@@ -267,7 +270,7 @@ func defineChange[In any](ts *Toolset, def tool.Def, makePlan func(ctx context.C
 		if _, err := s.Decode(call.Input, &in, nil); err != nil {
 			return nil, badInput(def.Name, call, err)
 		}
-		p, err := makePlan(ctx, &attempt{call: call, formatted: make(map[string]formatted)}, in)
+		p, err := makePlan(ctx, &attempt{call: call, formatted: make(map[string]formatted), dry: true}, in)
 		if err != nil {
 			return nil, err
 		}

@@ -70,6 +70,9 @@ func (ts *Toolset) planRead(ctx context.Context, call *tool.Call, in readInput) 
 		} else {
 			r := &reading{ts: ts, ctx: ctx, call: call, l: l, at: at, in: in}
 			res, err = r.result()
+			if err == nil {
+				ts.lookedAt(l)
+			}
 		}
 		if err != nil {
 			return nil, err

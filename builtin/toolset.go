@@ -36,6 +36,8 @@ type Toolset struct {
 	task    TaskConfig
 	tasks   taskSessions
 	skills  skillSet
+	lsp     LSP              // nil if there is none
+	servers *languageServers // the same, if it is ours to close
 
 	ops []operation // in the order in which Tools returns them
 	set *tool.Set   // of the same, for names as a model writes them
@@ -71,13 +73,17 @@ func New(cfg Config) (*Toolset, error) {
 		return nil, err
 	}
 	ts.hooks.limit = ts.limits.HookTime
+	if err = ts.openLSP(); err != nil {
+		ts.fsys.close()
+		return nil, err
+	}
 	ts.memory.tracker = textfile.NewTracker(nil)
 	// Paths carry the grant that they were resolved under, so that both also
 	// reach what is outside of the root but was granted to a call.
 	ts.reader.Root, ts.writer.Root = ts.fsys.root, ts.fsys.root
 	ts.reader.Limit, ts.reader.LineRunes, ts.reader.MaxBytes = ts.limits.ReadLines, ts.limits.LineRunes, ts.limits.ReadBytes
 	ts.ctx, ts.cancel = context.WithCancelCause(context.Background())
-	for _, define := range []func(*Toolset) (operation, error){defineRead, defineLs, defineWrite, defineEdit, defineMultiedit, defineApplyPatch, defineGlob, defineGrep, defineBash, defineJobOutput, defineJobInput, defineJobKill, defineJobList, defineTodoWrite, defineTodoRead, defineBatch, defineQuestion, definePlanEnter, definePlanExit, defineTask, defineSkill} {
+	for _, define := range []func(*Toolset) (operation, error){defineRead, defineLs, defineWrite, defineEdit, defineMultiedit, defineApplyPatch, defineGlob, defineGrep, defineLSP, defineBash, defineJobOutput, defineJobInput, defineJobKill, defineJobList, defineTodoWrite, defineTodoRead, defineBatch, defineQuestion, definePlanEnter, definePlanExit, defineTask, defineSkill} {
 		op, err := define(ts)
 		if err == nil && op.tool != nil {
 			ts.ops = append(ts.ops, op)
@@ -155,6 +161,9 @@ func (ts *Toolset) Close() error {
 	ts.cancel(ErrClosed)
 	ts.active.Wait()
 	ts.jobs.close()
+	if ts.servers != nil {
+		_ = ts.servers.close() // it has no error to report
+	}
 	if first {
 		return ts.fsys.close()
 	}

@@ -138,13 +138,29 @@ func (s *session) compare(ctx context.Context, changes []Change, r *Report) bool
 			named = append(named, ch.From)
 		}
 	}
+	s.refresh(ctx, named...)
 	// What was wrong before may take most of the time, but not all of it.
 	until, _ := ctx.Deadline()
 	first, cancel := context.WithTimeout(ctx, time.Until(until)*2/3)
 	unknown := s.await(first, had)
+	s.mu.Lock()
+	calm := s.calm
+	s.mu.Unlock()
+	if !calm && s.rest(first) {
+		s.settled(first, settle)
+	}
 	cancel()
 	before := s.known(named)
 	s.mu.Lock()
+	if !calm {
+		// It may go through the project for the first time. What it says only later
+		// about files that it has said nothing about need not be new.
+		for path := range s.diags {
+			if before[path] == nil {
+				before[path] = []located{}
+			}
+		}
+	}
 	for _, path := range named {
 		if owed, ok := s.owed[path]; ok {
 			before[path] = owed
@@ -161,24 +177,31 @@ func (s *session) compare(ctx context.Context, changes []Change, r *Report) bool
 		}
 	}
 
+	sent := time.Now()
 	there := s.apply(changes)
 	late := s.await(ctx, there)
+	// What follows for other files comes later, the more so the longer this took.
+	calmAfter := max(settle, min(2*time.Since(sent)/3, 1500*time.Millisecond))
 	if len(late) < len(there) || len(there) == 0 {
-		s.settled(ctx)
+		s.settled(ctx, calmAfter)
 	}
 	after := s.known(named)
+	fresh := s.since(changes, late, after, before, calm)
+	if len(fresh) > 0 && len(there) > 1 {
+		// Some of it may be from between the changes.
+		s.settled(ctx, 2*calmAfter)
+		after = s.known(named)
+		fresh = s.since(changes, late, after, before, calm)
+	}
+	r.New = append(r.New, fresh...)
 	s.mu.Lock()
+	s.calm = s.calm || ctx.Err() == nil
 	for _, path := range named {
 		if delete(s.owed, path); slices.Contains(late, path) && !slices.Contains(unknown, path) {
 			s.owed[path] = before[path]
 		}
 	}
 	s.mu.Unlock()
-	for _, path := range sortedKeys(after) {
-		if !slices.Contains(late, path) {
-			r.New = append(r.New, without(after[path], before[path])...)
-		}
-	}
 	for _, path := range unknown {
 		if !slices.Contains(late, path) && len(after[path]) > 0 {
 			r.Unsure = append(r.Unsure, path)
@@ -187,7 +210,29 @@ func (s *session) compare(ctx context.Context, changes []Change, r *Report) bool
 	return len(late) == 0
 }
 
+// since compares what is known with what was. If that was not all, files that
+// were not changed count only if it has something about them.
+func (s *session) since(changes []Change, late []string, after, before map[string][]located, all bool) (out []Diagnostic) {
+	stretch := make(map[string]edited)
+	s.mu.Lock()
+	for _, ch := range changes {
+		if d := s.docs[ch.Path]; d != nil {
+			stretch[ch.Path] = editedLines(ch.Before, d.text)
+		}
+	}
+	s.mu.Unlock()
+	for _, path := range sortedKeys(after) {
+		_, changed := stretch[path]
+		_, had := before[path]
+		if !slices.Contains(late, path) && (all || had || changed) {
+			out = append(out, without(after[path], before[path], stretch[path])...)
+		}
+	}
+	return out
+}
+
 // apply makes the server see changes, and returns the files that there are now.
+// It hears of all of them at once, so that it need not look at what is between.
 func (s *session) apply(changes []Change) (there []string) {
 	var events []map[string]any
 	gone := func(path string) {
@@ -212,20 +257,32 @@ func (s *session) apply(changes []Change) (there []string) {
 		}
 		events = append(events, fileEvent(ch.Path, kind))
 	}
-	s.mu.Lock()
-	s.watch(events)
-	s.mu.Unlock()
+	type content struct {
+		text  string
+		stamp Stamp
+	}
+	now := make(map[string]content)
 	for _, ch := range changes {
-		if ch.Deleted || !s.reload(ch.Path) {
+		if ch.Deleted {
 			continue
 		}
-		s.saved(ch.Path)
-		there = append(there, ch.Path)
-		s.mu.Lock()
-		if d := s.docs[ch.Path]; s.files != nil {
-			s.files[ch.Path] = d.stamp
+		if text, st, err := s.read(ch.Path); err == nil {
+			now[ch.Path] = content{text, st}
+			there = append(there, ch.Path)
 		}
-		s.mu.Unlock()
+	}
+	s.mu.Lock()
+	s.watch(events)
+	for _, path := range there {
+		s.openLocked(path, now[path].text)
+		s.docs[path].stamp = now[path].stamp
+		if s.files != nil {
+			s.files[path] = now[path].stamp
+		}
+	}
+	s.mu.Unlock()
+	for _, path := range there {
+		s.saved(path)
 	}
 	return there
 }
@@ -263,7 +320,8 @@ func (s *server) diagnostics(ctx context.Context, path string, limit time.Durati
 	defer release()
 	wait, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	cur.refresh(wait)
+	event := cur.events()
+	changed := cur.refresh(wait)
 	var named []string
 	if path != "" {
 		if !cur.reload(path) {
@@ -272,9 +330,12 @@ func (s *server) diagnostics(ctx context.Context, path string, limit time.Durati
 		named = []string{path}
 	}
 	done := len(cur.await(wait, named)) == 0
-	if path == "" {
+	if changed && !cur.pulls() {
+		cur.sleep(wait, event, time.Second) // it looks at the files again
+	}
+	if changed || path == "" {
 		cur.rest(wait)
-		cur.settled(wait)
+		cur.settled(wait, settle)
 	}
 	if ctx.Err() != nil {
 		return nil, "", context.Cause(ctx)

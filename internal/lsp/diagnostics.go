@@ -144,10 +144,10 @@ func (s *session) sleep(ctx context.Context, event <-chan struct{}, d time.Durat
 }
 
 // settled waits until there has been no news for a moment.
-func (s *session) settled(ctx context.Context) {
+func (s *session) settled(ctx context.Context, quiet time.Duration) {
 	for {
 		event := s.events()
-		t := time.NewTimer(settle)
+		t := time.NewTimer(quiet)
 		select {
 		case <-event:
 			t.Stop()
@@ -250,9 +250,12 @@ type located struct {
 	line string
 }
 
-func (l located) key() string {
-	return strings.Join([]string{string(rune('0' + l.Severity)), l.Code, l.Source, l.Message, l.line}, "\x00")
+// words are what is said, without where.
+func (l located) words() string {
+	return strings.Join([]string{string(rune('0' + l.Severity)), l.Code, l.Source, l.Message}, "\x00")
 }
+
+func (l located) key() string { return l.words() + "\x00" + l.line }
 
 func (s *session) located(path string, d wireDiagnostic, lines *Lines) located {
 	out := located{Diagnostic: Diagnostic{
@@ -286,21 +289,52 @@ func codeText(raw json.RawMessage) string {
 }
 
 // without returns what after has and before has not, each as often as it is more.
-// Line numbers do not count, since lines move.
-func without(after, before []located) []Diagnostic {
-	had := make(map[string]int)
+// Line numbers do not count, since lines move; but what was said about a line that
+// was changed may be said about what it became.
+func without(after, before []located, e edited) []Diagnostic {
+	had, moved := make(map[string]int), make(map[string]int)
 	for _, d := range before {
 		had[d.key()]++
 	}
-	var out []Diagnostic
+	var rest []located
 	for _, d := range after {
 		if k := d.key(); had[k] > 0 {
 			had[k]--
 			continue
 		}
+		rest = append(rest, d)
+	}
+	for _, d := range before {
+		if k := d.key(); had[k] > 0 && d.Start.Line > e.same && d.Start.Line <= e.oldEnd {
+			had[k]--
+			moved[d.words()]++
+		}
+	}
+	var out []Diagnostic
+	for _, d := range rest {
+		if k := d.words(); moved[k] > 0 && d.Start.Line > e.same && d.Start.Line <= e.newEnd {
+			moved[k]--
+			continue
+		}
 		out = append(out, d.Diagnostic)
 	}
 	return out
+}
+
+// edited is the stretch of a file in which it was changed: after the lines that are
+// the same at its beginning, up to a line of either text.
+type edited struct{ same, oldEnd, newEnd int }
+
+func editedLines(before, after string) edited {
+	a, b := strings.Split(before, "\n"), strings.Split(after, "\n")
+	n, m := 0, 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	for m < len(a)-n && m < len(b)-n && a[len(a)-1-m] == b[len(b)-1-m] {
+		m++
+	}
+	return edited{n, len(a) - m, len(b) - m}
 }
 
 func sortDiagnostics(list []Diagnostic) {

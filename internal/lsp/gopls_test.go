@@ -73,7 +73,7 @@ func goplsServer(t testing.TB) Server {
 	}
 	return Server{
 		Name: "gopls", Command: path, Languages: map[string]string{".go": "go", "go.mod": "go.mod"}, RootMarkers: []string{"go.work", "go.mod"},
-		InitOptions: map[string]any{"diagnosticsDelay": "50ms"},
+		InitOptions:  map[string]any{"diagnosticsDelay": "50ms"},
 		StartTimeout: time.Minute, RequestTimeout: time.Minute,
 	}
 }

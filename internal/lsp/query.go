@@ -369,7 +369,7 @@ func (s *session) actions(ctx context.Context, t *texts, q Query, resolve bool, 
 		switch {
 		case list[i].Disabled != nil:
 			act.Disabled = clip(list[i].Disabled.Reason, 500)
-		case list[i].Edit == nil && (!resolve || list[i].Kind == ""):
+		case list[i].Edit == nil && (!resolve || len(list[i].Command) > 0):
 			act.Disabled = "it is a command of the server, and those are not run"
 		}
 		a.Actions = append(a.Actions, act)

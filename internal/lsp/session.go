@@ -35,6 +35,7 @@ type session struct {
 	enc         Encoding
 	initialized bool
 	answered    bool // it has said something beside the handshake
+	calm        bool // it has gone through the project once, and then said nothing for a while
 	docs        map[string]*document
 	version     int64 // the last that was given to a document
 	uses        int64

@@ -14,7 +14,7 @@ import (
 // is that of no file.
 type Stamp struct {
 	Size    int64
-	ModTime time.Time
+	ModTime int64 // nanoseconds of Unix time
 }
 
 // Files is how a Client looks at files. It may be called concurrently.
@@ -42,7 +42,7 @@ func (diskFiles) Stat(path string) (Stamp, error) {
 	if err != nil {
 		return Stamp{}, err
 	}
-	return Stamp{fi.Size(), fi.ModTime()}, nil
+	return Stamp{fi.Size(), fi.ModTime().UnixNano()}, nil
 }
 
 func (d diskFiles) Scan(ctx context.Context, exts, names []string) (map[string]Stamp, bool) {
@@ -55,7 +55,7 @@ func (d diskFiles) Scan(ctx context.Context, exts, names []string) (map[string]S
 			return nil
 		}
 		if fi, err := e.Info(); err == nil {
-			out[path] = Stamp{fi.Size(), fi.ModTime()}
+			out[path] = Stamp{fi.Size(), fi.ModTime().UnixNano()}
 		}
 		return nil
 	})
@@ -73,14 +73,21 @@ const (
 )
 
 // scan looks for files that changed since the last scan, by other hands or by
-// commands, and tells the server of them.
-func (s *session) scan(ctx context.Context) {
+// commands, and tells the server of them. It passes over some, and reports whether
+// there was something to tell.
+func (s *session) scan(ctx context.Context, except ...string) bool {
 	ctx, cancel := context.WithTimeout(ctx, scanTime)
 	defer cancel()
 	exts, names := s.cfg.watched()
 	now, whole := s.srv.client.opt.Files.Scan(ctx, exts, names)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for _, path := range except {
+		delete(now, path)
+		if st, ok := s.files[path]; ok {
+			now[path] = st
+		}
+	}
 	var events []map[string]any
 	if s.initialized {
 		events = s.watched(now, whole)
@@ -94,6 +101,7 @@ func (s *session) scan(ctx context.Context) {
 		}
 	}
 	s.watch(events)
+	return len(events) > 0
 }
 
 // watched compares the files with those of the last scan.
@@ -129,8 +137,8 @@ func (s *session) watch(events []map[string]any) {
 }
 
 // refresh brings the open documents up to what is on disk, and tells the server
-// of other files that changed.
-func (s *session) refresh(ctx context.Context) {
+// of other files that changed, but for some. It reports whether there were any.
+func (s *session) refresh(ctx context.Context, except ...string) (changed bool) {
 	type open struct {
 		path  string
 		stamp Stamp
@@ -142,31 +150,36 @@ func (s *session) refresh(ctx context.Context) {
 	}
 	s.mu.Unlock()
 	for _, d := range list {
+		if slices.Contains(except, d.path) {
+			continue
+		}
 		st, err := s.srv.client.opt.Files.Stat(d.path)
 		switch {
 		case err == nil && st == d.stamp:
 		case err == nil:
-			s.reload(d.path)
+			changed = s.reload(d.path) || changed
 		default:
+			changed = true
 			s.mu.Lock()
 			s.closeLocked(d.path)
 			s.mu.Unlock()
 		}
 	}
-	s.scan(ctx)
+	changed = s.scan(ctx, except...) || changed
+	if changed {
+		s.mu.Lock()
+		for _, f := range s.diags {
+			f.pull = 0 // it was an answer about other files
+		}
+		s.mu.Unlock()
+	}
+	return changed
 }
 
 // reload makes the server see what is on disk as the content of the file. It
 // reports whether that could be read.
 func (s *session) reload(path string) bool {
-	// The stamp is taken first: if the file changes in between, it is read again
-	// the next time.
-	files := s.srv.client.opt.Files
-	st, err := files.Stat(path)
-	if err != nil {
-		return false
-	}
-	text, err := files.Text(path)
+	text, st, err := s.read(path)
 	if err != nil {
 		return false
 	}
@@ -175,6 +188,18 @@ func (s *session) reload(path string) bool {
 	s.openLocked(path, text)
 	s.docs[path].stamp = st
 	return true
+}
+
+// read returns the content of a file and its stamp. That is taken first: if the
+// file changes in between, it is read again the next time.
+func (s *session) read(path string) (string, Stamp, error) {
+	files := s.srv.client.opt.Files
+	st, err := files.Stat(path)
+	if err != nil {
+		return "", st, err
+	}
+	text, err := files.Text(path)
+	return text, st, err
 }
 
 // location converts a range of a file. Without the file's text the columns are
