@@ -147,11 +147,8 @@ func (c *lspCall) named(lines sourceLines) (LSPPosition, error) {
 		if len(cols) == 1 {
 			return LSPPosition{in.Line, cols[0]}, nil
 		}
-		size := utf8.RuneCountInString(lastName(in.Symbol))
-		for _, col := range cols {
-			if in.Character >= col && in.Character < col+size {
-				return LSPPosition{in.Line, col}, nil
-			}
+		if col, ok := nearest(cols, utf8.RuneCountInString(lastName(in.Symbol)), in.Character); ok {
+			return LSPPosition{in.Line, col}, nil
 		}
 		var list []string
 		for _, col := range cols {
@@ -168,6 +165,22 @@ func (c *lspCall) named(lines sourceLines) (LSPPosition, error) {
 		}
 	}
 	return LSPPosition{}, c.absent(lines, fmt.Sprintf("%s is not in line %d", oneLine(clip(in.Symbol, 100)), in.Line))
+}
+
+// nearest is the one of several names of a size that a column means: that it is
+// in, or that it misses by little, and no other by as little.
+func nearest(cols []int, size, column int) (int, bool) {
+	const most = 3
+	best, gap, twice := 0, most+1, false
+	for _, col := range cols {
+		d := max(col-column, column-(col+size-1), 0)
+		if d < gap {
+			best, gap, twice = col, d, false
+		} else if d == gap {
+			twice = true
+		}
+	}
+	return best, column > 0 && gap <= most && !twice
 }
 
 // absent says where in the file a symbol is that is not where it was looked for.

@@ -97,12 +97,12 @@ func (s *server) changed(ctx context.Context, changes []Change, deadline time.Ti
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	late := func() (*Report, error) {
+		if err := cur.cause(); err != nil {
+			return r, err
+		}
 		r.Late = []string{s.cfg.Name}
 		if w := cur.working(); w != "" {
 			r.Late[0] += " (" + w + ")"
-		}
-		if err := cur.cause(); err != nil {
-			return r, err
 		}
 		return r, nil
 	}

@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -101,9 +102,7 @@ func show(dir string, list ...Location) []string {
 	var out []string
 	for _, l := range list {
 		rel, _ := filepath.Rel(dir, l.Path)
-		p := NewLines("")
-		_ = p
-		out = append(out, strings.Join([]string{filepath.ToSlash(rel), itoa(l.Start.Line), itoa(l.Start.Column)}, ":"))
+		out = append(out, fmt.Sprintf("%s:%d:%d", filepath.ToSlash(rel), l.Start.Line, l.Start.Column))
 	}
 	return out
 }
