@@ -241,7 +241,7 @@ func sample(n, root node) any {
 
 // everything is a toolset with all the tools there are.
 func everything(t *testing.T) *bench {
-	return newBench(t, skillFiles, Config{PlanMode: gateMode{&permission.Gate{}}, Asker: first, Task: TaskConfig{Runner: helpers(nil)}, Skills: SkillConfig{Dirs: []string{".skills"}}})
+	return newBench(t, skillFiles, Config{PlanMode: gateMode{&permission.Gate{}}, Asker: first, Task: TaskConfig{Runner: helpers(nil)}, Skills: SkillConfig{Dirs: []string{".skills"}}, LSP: &stubLSP{}})
 }
 
 // TestEveryToolInEveryDialect: what each provider is shown of each built-in tool

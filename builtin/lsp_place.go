@@ -29,8 +29,8 @@ func (l sourceLines) line(n int) string {
 	return l[n-1]
 }
 
-// word is a name in a line.
-type word struct {
+// sourceName is a name in a line.
+type sourceName struct {
 	text     string
 	col, end int // characters from 1; end is the one behind it
 }
@@ -39,24 +39,24 @@ func isWord(r rune) bool {
 	return r == '_' || r == '$' || unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.Is(unicode.Mn, r)
 }
 
-// words finds the names in a line.
-func words(line string) []word {
-	var out []word
+// namesIn finds the names in a line.
+func namesIn(line string) []sourceName {
+	var out []sourceName
 	col, start, from := 1, -1, 0
 	for i, r := range line {
 		if isWord(r) && start < 0 {
 			start, from = i, col
 		}
 		if !isWord(r) && start >= 0 {
-			out = append(out, word{line[start:i], from, col})
+			out = append(out, sourceName{line[start:i], from, col})
 			start = -1
 		}
 		col++
 	}
 	if start >= 0 {
-		out = append(out, word{line[start:], from, col})
+		out = append(out, sourceName{line[start:], from, col})
 	}
-	return slices.DeleteFunc(out, func(w word) bool {
+	return slices.DeleteFunc(out, func(w sourceName) bool {
 		r, _ := utf8.DecodeRuneInString(w.text)
 		return unicode.IsDigit(r)
 	})
@@ -65,7 +65,7 @@ func words(line string) []word {
 // lastName is the name that a qualified one, such as pkg.Type.Method or
 // (*T).Method, ends with.
 func lastName(symbol string) string {
-	list := words(symbol)
+	list := namesIn(symbol)
 	if len(list) == 0 {
 		return strings.TrimSpace(symbol)
 	}
@@ -77,7 +77,7 @@ func lastName(symbol string) string {
 func occurrences(line, symbol string) []int {
 	name := lastName(symbol)
 	var all, qualified []int
-	for _, w := range words(line) {
+	for _, w := range namesIn(line) {
 		if w.text != name {
 			continue
 		}
@@ -110,7 +110,7 @@ func (c *lspCall) place(ctx context.Context, lines sourceLines) (LSPPosition, er
 	if in.Symbol != "" {
 		return c.named(lines)
 	}
-	list := words(lines.line(in.Line))
+	list := namesIn(lines.line(in.Line))
 	if len(list) == 0 {
 		return LSPPosition{}, fmt.Errorf("line %d of %s has no name in it: %s", in.Line, name, shownLine(lines.line(in.Line)))
 	}
@@ -275,7 +275,7 @@ func (c *lspCall) stretch(lines sourceLines) (from, to LSPPosition, err error) {
 }
 
 // wordList shows the names of a line with their columns.
-func wordList(list []word) string {
+func wordList(list []sourceName) string {
 	const most = 12
 	var out []string
 	for _, w := range list[:min(len(list), most)] {

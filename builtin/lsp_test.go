@@ -497,7 +497,7 @@ func TestReadOpens(t *testing.T) {
 	assert.Contains(t, b.ok("read", in{"filePath": "a.go"}), "package a")
 }
 
-type panicky struct{ stubLSP }
+type panicky struct{}
 
 func (panicky) Open(string) { panic("host") }
 

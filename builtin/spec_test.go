@@ -40,7 +40,7 @@ func TestSpec(t *testing.T) {
 
 // TestNamesAreDistinct: no alias stands for two tools.
 func TestNamesAreDistinct(t *testing.T) {
-	b := newBench(t, "", Config{})
+	b := newBench(t, "", Config{LSP: &stubLSP{}})
 	owner := map[string]string{}
 	for _, tl := range b.ts.Tools() {
 		s, err := tl.Spec(t.Context(), nil)
