@@ -138,7 +138,11 @@ func (s *session) compare(ctx context.Context, changes []Change, r *Report) bool
 			named = append(named, ch.From)
 		}
 	}
-	s.refresh(ctx, named...)
+	if s.refresh(ctx, named...) {
+		for _, path := range had {
+			s.touch(path)
+		}
+	}
 	// What was wrong before may take most of the time, but not all of it.
 	until, _ := ctx.Deadline()
 	first, cancel := context.WithTimeout(ctx, time.Until(until)*2/3)
@@ -320,22 +324,28 @@ func (s *server) diagnostics(ctx context.Context, path string, limit time.Durati
 	defer release()
 	wait, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	event := cur.events()
 	changed := cur.refresh(wait)
 	var named []string
 	if path != "" {
 		if !cur.reload(path) {
 			return nil, "", fmt.Errorf("%s cannot be read", path)
 		}
-		named = []string{path}
+		if named = []string{path}; changed {
+			cur.touch(path)
+		}
 	}
-	done := len(cur.await(wait, named)) == 0
-	if changed && !cur.pulls() {
-		cur.sleep(wait, event, time.Second) // it looks at the files again
+	var open []string
+	if path == "" && changed {
+		open = cur.documents()
+		for _, p := range open {
+			cur.touch(p)
+		}
 	}
-	if changed || path == "" {
+	done := len(cur.await(wait, append(open, named...))) == 0
+	if path == "" {
 		cur.rest(wait)
 		cur.settled(wait, settle)
+		named = cur.spokenOf()
 	}
 	if ctx.Err() != nil {
 		return nil, "", context.Cause(ctx)

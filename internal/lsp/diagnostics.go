@@ -243,6 +243,13 @@ func (s *session) known(named []string) map[string][]located {
 	return out
 }
 
+// spokenOf returns the paths of the files that the server has said something about.
+func (s *session) spokenOf() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return sortedKeys(s.diags)
+}
+
 // located is a diagnostic and the text of its line, by which it is known again
 // after lines have moved.
 type located struct {

@@ -41,14 +41,28 @@ func (s *session) openLocked(path, text string) int64 {
 		return d.version
 	}
 	d.used = s.uses
-	if d.text == text {
-		return d.version
+	if d.text != text {
+		s.change(d, text)
 	}
+	return d.version
+}
+
+// touch gives an open document a new version, though it is as it was: what the
+// server says from then on about it is about other files as they are now.
+func (s *session) touch(path string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if d := s.docs[path]; d != nil {
+		s.change(d, d.text)
+	}
+}
+
+func (s *session) change(d *document, text string) {
 	s.version++
 	old := d.text
 	d.version, d.text = s.version, text
 	if !d.sent {
-		return d.version
+		return
 	}
 	d.at = time.Now()
 	version := d.version
@@ -61,7 +75,6 @@ func (s *session) openLocked(path, text string) int64 {
 			"textDocument": textDocumentID{URI: d.uri, Version: &version}, "contentChanges": []any{change},
 		}) // if it fails the connection is over, and so is the document
 	}
-	return d.version
 }
 
 func (s *session) sendOpen(d *document) {
@@ -113,6 +126,13 @@ func (s *session) saved(path string) {
 		params["text"] = d.text
 	}
 	_ = s.conn.notify("textDocument/didSave", params)
+}
+
+// documents returns the paths of the open documents.
+func (s *session) documents() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return sortedKeys(s.docs)
 }
 
 // lines returns the lines of an open document and its version; nil if it is not open.
