@@ -41,11 +41,12 @@ func (s *stubLSP) Open(path string) {
 func (s *stubLSP) Changed(_ context.Context, before, after []SourceFile) (*LSPReport, error) {
 	s.mu.Lock()
 	s.changed = append(s.changed, [2][]SourceFile{before, after})
+	report := s.report
 	s.mu.Unlock()
-	if s.report == nil {
+	if report == nil {
 		return nil, nil
 	}
-	return s.report(before, after)
+	return report(before, after)
 }
 
 func (s *stubLSP) Query(_ context.Context, q *LSPQuery) (*LSPAnswer, error) {
@@ -463,7 +464,9 @@ func TestLSPAfterChanges(t *testing.T) {
 		"silent": {func(_, _ []SourceFile) (*LSPReport, error) { return nil, nil }, "", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
+			stub.mu.Lock() // an earlier call may have been left behind
 			b.t, stub.report = t, c.report
+			stub.mu.Unlock()
 			b.put("a.go", "package a\n\nvar x = 1\n")
 			start := time.Now()
 			res, err := b.run("edit", in{"filePath": "a.go", "oldString": "var x", "newString": "var y"})
