@@ -12,7 +12,7 @@ import (
 func TestPipeConn(t *testing.T) {
 	clienttooltest.TestConn(t, func(t *testing.T) clienttooltest.Pair {
 		host, client := clienttool.Pipe(8)
-		return clienttooltest.Pair{Host: host, Client: client, Cut: func() { host.Close(nil) }, Unlimited: true}
+		return clienttooltest.Pair{Host: host, Client: client, Cut: func() { host.Close(nil) }, Unlimited: true, Concurrent: true}
 	})
 }
 

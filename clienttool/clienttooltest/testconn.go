@@ -1,11 +1,13 @@
 package clienttooltest
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"reflect"
 	"runtime"
 	"strings"
@@ -19,9 +21,11 @@ import (
 // Pair is two connected ends for [TestConn].
 type Pair struct {
 	Host, Client clienttool.Conn
-	Cut          func() // severs the link without goodbye; nil: cannot
-	MaxMessage   int    // bytes of output that must pass; 0: 4 MiB
-	Unlimited    bool   // the carrier refuses no size
+	Cut          func()         // severs the link without goodbye; nil: cannot
+	Raw          func(b []byte) // sends the host bytes that need not be a message, as a stranger would; nil: cannot
+	MaxMessage   int            // bytes of output that must pass; 0: 4 MiB
+	Unlimited    bool           // the carrier refuses no size
+	Concurrent   bool           // Send may be called from several goroutines, which the contract does not ask for
 }
 
 // hang is how long anything may take before it counts as hanging.
@@ -48,6 +52,10 @@ func TestConn(t *testing.T, mk func(t *testing.T) Pair) {
 		{"cut", "a lost link must be noticed to be replaced", cut},
 		{"contexts", "a link ends with the context that it was given", contexts},
 		{"stall", "promise 5: what a peer does not read must not pile up", stall},
+		{"resume after a stall", "promise 5: what was accepted for a slow peer arrives once it reads", resumeAfterStall},
+		{"receiver may keep", "the hub and the client keep parts of the messages that they get", keep},
+		{"concurrent", "where a carrier promises it, messages from several goroutines do not mix", concurrent},
+		{"malformed", "a stranger's bytes must end the link or be skipped, not the process", malformed},
 		{"eight at once", "links must not mix", nil},
 		{"goroutines", "a closed link leaves nothing behind", nil},
 	} {
@@ -411,4 +419,106 @@ func many(t *testing.T, mk func(t *testing.T) Pair, count bool) {
 			return
 		}
 	}
+}
+
+func resumeAfterStall(t *testing.T, p Pair) {
+	const n = 24
+	big := strings.Repeat("x", 256<<10)
+	sent := make(chan error, 1)
+	go func() {
+		for i := 1; i <= n; i++ {
+			if err := p.Host.Send(context.Background(), &clienttool.Message{Type: clienttool.TypeError, Seq: uint64(i), Error: big}); err != nil {
+				sent <- err
+				return
+			}
+		}
+		sent <- nil
+	}()
+	time.Sleep(50 * time.Millisecond) // nobody reads
+	for i := 1; i <= n; i++ {
+		if m := receive(t, p.Client); m.Seq != uint64(i) || len(m.Error) != len(big) {
+			t.Fatalf("frame %d of %d bytes came in place of %d", m.Seq, len(m.Error), i)
+		}
+	}
+	within(t, "the end of Send", hang, func() {
+		if err := <-sent; err != nil {
+			t.Errorf("Send: %v", err)
+		}
+	})
+}
+
+func keep(t *testing.T, p Pair) {
+	var kept []*clienttool.Message
+	for i := 1; i <= 8; i++ {
+		m := requestMessage(i)
+		m.Request.Input = json.RawMessage(fmt.Sprintf(`{"n":%d}`, i))
+		send(t, p.Host, m)
+		kept = append(kept, receive(t, p.Client))
+	}
+	for i, m := range kept {
+		if want := fmt.Sprintf(`{"n":%d}`, i+1); string(m.Request.Input) != want || m.Seq != uint64(i+1) {
+			t.Errorf("frame %d has become frame %d with %s", i+1, m.Seq, m.Request.Input)
+		}
+	}
+}
+
+func concurrent(t *testing.T, p Pair) {
+	if !p.Concurrent {
+		t.Skip("this carrier does not promise it")
+	}
+	const senders, each = 8, 20
+	var wg sync.WaitGroup
+	for s := range senders {
+		wg.Go(func() {
+			for i := range each {
+				m := requestMessage(i + 1)
+				m.Request.Tool = fmt.Sprint(s)
+				send(t, p.Host, m)
+			}
+		})
+	}
+	last := make(map[string]uint64)
+	for range senders * each {
+		m := receive(t, p.Client)
+		if m.Seq != last[m.Request.Tool]+1 {
+			t.Fatalf("frame %d of sender %s came after %d", m.Seq, m.Request.Tool, last[m.Request.Tool])
+		}
+		last[m.Request.Tool] = m.Seq
+	}
+	wg.Wait()
+}
+
+func malformed(t *testing.T, p Pair) {
+	if p.Raw == nil {
+		t.Skip("this carrier has no bytes")
+	}
+	received := make(chan error, 1)
+	go func() {
+		for {
+			if m, err := p.Host.Recv(context.Background()); err != nil || m.Type == clienttool.TypeProgress {
+				received <- err
+				return
+			}
+		}
+	}()
+	// The same bytes each time: noise, and messages with one byte changed.
+	rnd := rand.New(rand.NewPCG(1, 2))
+	good := []byte(`{"type":"result","requestID":"req_1","result":{"status":"success","output":"text","metadata":{"a":[1,2,null]}}}`)
+	for i := range 200 {
+		b := bytes.Clone(good)
+		if i%2 == 0 {
+			b = b[:rnd.IntN(len(b))]
+			for k := range b {
+				b[k] = byte(rnd.Uint32())
+			}
+		} else {
+			b[rnd.IntN(len(b))] = byte(rnd.Uint32())
+		}
+		p.Raw(b)
+	}
+	// Either the link is over, or it still carries messages.
+	ctx, cancel := context.WithTimeout(context.Background(), hang)
+	defer cancel()
+	p.Client.Send(ctx, progressMessage(1))
+	within(t, "Recv after garbage", 2*hang, func() { <-received })
 }

@@ -93,6 +93,10 @@ func (s *stream) Send(ctx context.Context, m *clienttool.Message) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
+	if ctx.Err() != nil {
+		s.Close(nil)
+		return context.Cause(ctx)
+	}
 	stop := context.AfterFunc(ctx, func() { s.Close(nil) })
 	defer stop()
 	s.writing.Lock()

@@ -12,10 +12,11 @@ import (
 	"github.com/agenttool/tool/clienttool/httptransport"
 )
 
-func system(tls bool) func(t *testing.T, h *clienttool.Hub) clienttooltest.System {
+// system is HTTP/1.1, or with TLS the protocol that h2 says.
+func system(tls, h2 bool) func(t *testing.T, h *clienttool.Hub) clienttooltest.System {
 	return func(t *testing.T, h *clienttool.Hub) clienttooltest.System {
 		srv := httptest.NewUnstartedServer(http.StripPrefix("/client-tools", httptransport.Handler(h, httptransport.Options{})))
-		srv.EnableHTTP2 = tls
+		srv.EnableHTTP2 = h2
 		srv.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that are cut
 		if tls {
 			srv.StartTLS()
@@ -33,6 +34,8 @@ func system(tls bool) func(t *testing.T, h *clienttool.Hub) clienttooltest.Syste
 	}
 }
 
-func TestTransport(t *testing.T) { clienttooltest.TestTransport(t, system(false)) }
+func TestTransport(t *testing.T) { clienttooltest.TestTransport(t, system(false, false)) }
 
-func TestTransportHTTP2(t *testing.T) { clienttooltest.TestTransport(t, system(true)) }
+func TestTransportTLS(t *testing.T) { clienttooltest.TestTransport(t, system(true, false)) }
+
+func TestTransportHTTP2(t *testing.T) { clienttooltest.TestTransport(t, system(true, true)) }

@@ -2,6 +2,8 @@ package wstransport
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"io"
 	"log"
 	"net"
@@ -9,6 +11,7 @@ import (
 	"net/http/httptest"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/agenttool/tool/clienttool"
 	"github.com/agenttool/tool/clienttool/clienttooltest"
@@ -16,42 +19,74 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// serve starts a server, with TLS or without. WebSocket needs HTTP/1.1 in either case;
+// the server offers HTTP/2 beside it, as servers do.
+func serve(t *testing.T, tls bool, h http.Handler) *httptest.Server {
+	srv := httptest.NewUnstartedServer(h)
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+	srv.EnableHTTP2 = tls
+	if tls {
+		srv.StartTLS()
+	} else {
+		srv.Start()
+	}
+	t.Cleanup(srv.Close)
+	return srv
+}
+
+func (k *tracker) client(srv *httptest.Server) *http.Client {
+	tr := &http.Transport{DialContext: k.dial}
+	if srv.TLS != nil {
+		roots := x509.NewCertPool()
+		roots.AddCert(srv.Certificate())
+		tr.TLSClientConfig = &tls.Config{RootCAs: roots}
+	}
+	return &http.Client{Transport: tr}
+}
+
 func TestConn(t *testing.T) {
-	accepted := make(chan *conn, 1)
-	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{Protocol}})
-		if err != nil {
-			return
-		}
-		c := newConn(ws, 4<<20+64<<10)
-		accepted <- c
-		<-c.done
-	}))
-	defer srv.Close()
-	clienttooltest.TestConn(t, func(t *testing.T) clienttooltest.Pair {
-		track := &tracker{}
-		client := &http.Client{Transport: &http.Transport{DialContext: track.dial}}
-		c, err := Dial(srv.URL, DialOptions{Client: client}).Dial(t.Context())
-		require.NoError(t, err)
-		return clienttooltest.Pair{Host: <-accepted, Client: c, Cut: track.cut}
-	})
+	for name, tls := range map[string]bool{"plain": false, "TLS": true} {
+		t.Run(name, func(t *testing.T) {
+			accepted := make(chan *conn, 1)
+			srv := serve(t, tls, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				ws, err := websocket.Accept(w, r, &websocket.AcceptOptions{Subprotocols: []string{Protocol}})
+				if err != nil {
+					return
+				}
+				c := newConn(ws, 4<<20+64<<10)
+				accepted <- c
+				<-c.done
+			}))
+			clienttooltest.TestConn(t, func(t *testing.T) clienttooltest.Pair {
+				track := &tracker{}
+				c, err := Dial(srv.URL, DialOptions{Client: track.client(srv)}).Dial(t.Context())
+				require.NoError(t, err)
+				return clienttooltest.Pair{Host: <-accepted, Client: c, Cut: track.cut, Concurrent: true, Raw: func(b []byte) {
+					ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+					defer cancel()
+					c.(*conn).ws.Write(ctx, websocket.MessageText, b) // fails once the host has had enough
+				}}
+			})
+		})
+	}
 }
 
 func TestTransport(t *testing.T) {
-	clienttooltest.TestTransport(t, func(t *testing.T, h *clienttool.Hub) clienttooltest.System {
-		srv := httptest.NewUnstartedServer(Handler(h, Options{}))
-		srv.Config.ErrorLog = log.New(io.Discard, "", 0)
-		srv.Start()
-		t.Cleanup(srv.Close)
-		track := &tracker{}
-		client := &http.Client{Transport: &http.Transport{DialContext: track.dial}}
-		return clienttooltest.System{
-			Transport: func(id string) clienttool.Transport {
-				return Dial(srv.URL+"/ws/"+id, DialOptions{Client: client})
-			},
-			Cut: track.cut,
-		}
-	})
+	for name, tls := range map[string]bool{"plain": false, "TLS": true} {
+		t.Run(name, func(t *testing.T) {
+			clienttooltest.TestTransport(t, func(t *testing.T, h *clienttool.Hub) clienttooltest.System {
+				srv := serve(t, tls, Handler(h, Options{}))
+				track := &tracker{}
+				client := track.client(srv)
+				return clienttooltest.System{
+					Transport: func(id string) clienttool.Transport {
+						return Dial(srv.URL+"/ws/"+id, DialOptions{Client: client})
+					},
+					Cut: track.cut,
+				}
+			})
+		})
+	}
 }
 
 // tracker dials and remembers, so that links can be severed below WebSocket.
