@@ -192,6 +192,7 @@ func (l *lease) reconcile(live []string, restarted bool, lost func(*Call) bool) 
 			if c.state == callQueued { // it was about to be written again
 				l.queue.remove(c)
 				l.take(c)
+				c.state = callSent
 			}
 			c.started()
 		case c.state == callQueued:

@@ -20,8 +20,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// 28: real threads settle one call from all sides.
-func TestSettleRace(t *testing.T) {
+// Real threads settle one call from all sides.
+func faultSettleRace(t *testing.T) {
 	for range 300 {
 		h, err := clienttool.NewHub(unlimited(clienttool.Options{}))
 		require.NoError(t, err)
@@ -71,69 +71,67 @@ func TestSettleRace(t *testing.T) {
 	}
 }
 
-// 29, 30: every callback may call every method, and may panic.
-func TestCallbacks(t *testing.T) {
-	for _, panics := range []bool{false, true} {
-		t.Run(fmt.Sprint("panics ", panics), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var h *clienttool.Hub
-				var during atomic.Int32
-				busy := func() {
-					if h == nil || during.Add(1) > 100 { // what it does calls it again
-						return
-					}
-					reg := h.Registry()
-					reg.Register("other", []clienttool.ToolDefinition{definition("y")})
-					reg.GetTools("a")
-					reg.GetAllTools()
-					reg.FindClientForTool("client_a_x")
-					reg.SubmitResult("none", clienttool.ToolResponse{})
-					reg.Unregister("other", nil)
-					reg.Cleanup("other")
-					h.Clients()
-					h.ClientTools("s")
-					h.Lookup("client_a_x")
-					h.Start(context.Background(), clienttool.CallRequest{Tool: "none"})
-					h.Handle(context.Background(), clienttool.Peer{Principal: "p"}, &clienttool.Message{Type: clienttool.TypePing, ClientID: "a"})
-					h.Subscribe(1, func(clienttool.Event) {})()
-					if panics {
-						panic("callback")
-					}
-				}
-				var err error
-				h, err = clienttool.NewHub(clienttool.Options{
-					Namer:    namer(busy),
-					Observer: observer(busy),
-					Rate:     func(clienttool.Peer, clienttool.Op) clienttool.Limiter { busy(); return nil },
-					Authorize: func(context.Context, clienttool.Peer, clienttool.Op, clienttool.Target) error {
-						if !panics {
-							busy()
-						}
-						return nil
-					},
-				})
-				require.NoError(t, err)
-				defer h.Subscribe(0, func(clienttool.Event) { busy() })()
-				c := ct.NewClient(t, h, "a")
-				c.Add(definition("x"), func(ctx context.Context, i *clienttool.Invocation) (*clienttool.ToolResult, error) {
-					i.Progress(clienttool.Progress{Title: "t"})
-					time.Sleep(time.Second)
-					if err := i.Ask(ctx, &tool.Request{Permission: "read", Patterns: []string{"x"}}); (err != nil) != panics {
-						return nil, errors.New("wrong answer")
-					}
-					return text("ok"), nil
-				})
-				time.Sleep(time.Minute)
-				if panics { // a Namer that panics names nothing
-					assert.Empty(t, h.ClientTools(""))
+// Every callback may call every method, and may panic.
+func faultCallbacks(panics bool) func(t *testing.T) {
+	return func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			var h *clienttool.Hub
+			var during atomic.Int32
+			busy := func() {
+				if h == nil || during.Add(1) > 100 { // what it does calls it again
 					return
 				}
-				works(t, mustStart(t, h, clienttool.CallRequest{Tool: "client_a_x", OnProgress: func(clienttool.Progress) { busy() },
-					Ask: func(context.Context, *tool.Request) error { busy(); return nil }}), "ok")
-				assert.Greater(t, during.Load(), int32(10))
-				c.Close()
-				h.Close()
+				reg := h.Registry()
+				reg.Register("other", []clienttool.ToolDefinition{definition("y")})
+				reg.GetTools("a")
+				reg.GetAllTools()
+				reg.FindClientForTool("client_a_x")
+				reg.SubmitResult("none", clienttool.ToolResponse{})
+				reg.Unregister("other", nil)
+				reg.Cleanup("other")
+				h.Clients()
+				h.ClientTools("s")
+				h.Lookup("client_a_x")
+				h.Start(context.Background(), clienttool.CallRequest{Tool: "none"})
+				h.Handle(context.Background(), clienttool.Peer{Principal: "p"}, &clienttool.Message{Type: clienttool.TypePing, ClientID: "a"})
+				h.Subscribe(1, func(clienttool.Event) {})()
+				if panics {
+					panic("callback")
+				}
+			}
+			var err error
+			h, err = clienttool.NewHub(clienttool.Options{
+				Namer:    namer(busy),
+				Observer: observer(busy),
+				Rate:     func(clienttool.Peer, clienttool.Op) clienttool.Limiter { busy(); return nil },
+				Authorize: func(context.Context, clienttool.Peer, clienttool.Op, clienttool.Target) error {
+					if !panics {
+						busy()
+					}
+					return nil
+				},
 			})
+			require.NoError(t, err)
+			defer h.Subscribe(0, func(clienttool.Event) { busy() })()
+			c := ct.NewClient(t, h, "a")
+			c.Add(definition("x"), func(ctx context.Context, i *clienttool.Invocation) (*clienttool.ToolResult, error) {
+				i.Progress(clienttool.Progress{Title: "t"})
+				time.Sleep(time.Second)
+				if err := i.Ask(ctx, &tool.Request{Permission: "read", Patterns: []string{"x"}}); (err != nil) != panics {
+					return nil, errors.New("wrong answer")
+				}
+				return text("ok"), nil
+			})
+			time.Sleep(time.Minute)
+			if panics { // a Namer that panics names nothing
+				assert.Empty(t, h.ClientTools(""))
+				return
+			}
+			works(t, mustStart(t, h, clienttool.CallRequest{Tool: "client_a_x", OnProgress: func(clienttool.Progress) { busy() },
+				Ask: func(context.Context, *tool.Request) error { busy(); return nil }}), "ok")
+			assert.Greater(t, during.Load(), int32(10))
+			c.Close()
+			h.Close()
 		})
 	}
 }
@@ -153,8 +151,8 @@ func (f observer) CallDone(clienttool.Outcome, clienttool.Timings) { f() }
 func (f observer) Gauge(string, int64)                             {}
 func (f observer) Count(string, int64)                             {}
 
-// 30: callbacks of a call that panic.
-func TestCallbackPanics(t *testing.T) {
+// Callbacks of a call that panic.
+func faultCallbackPanics(t *testing.T) {
 	ct.Run(t, clienttool.Options{}, func(ctx context.Context, r *ct.Rig) {
 		t := r.T
 		c := r.Client("a")
@@ -174,8 +172,8 @@ func TestCallbackPanics(t *testing.T) {
 	})
 }
 
-// 31: a subscriber that blocks costs events, not calls.
-func TestBlockedSubscriber(t *testing.T) {
+// A subscriber that blocks costs events, not calls.
+func faultBlockedSubscriber(t *testing.T) {
 	ct.Run(t, unlimited(clienttool.Options{}), func(ctx context.Context, r *ct.Rig) {
 		release := make(chan struct{})
 		unsubscribe := r.Hub.Subscribe(4, func(clienttool.Event) { <-release })
@@ -233,8 +231,8 @@ func TestEvents(t *testing.T) {
 	})
 }
 
-// 36: what was approved is what runs.
-func TestChangedWhileAsking(t *testing.T) {
+// What was approved is what runs.
+func faultChangedWhileAsking(t *testing.T) {
 	ct.Run(t, clienttool.Options{OfferUnbound: true}, func(ctx context.Context, r *ct.Rig) {
 		t := r.T
 		a := r.Client("a")
@@ -268,26 +266,6 @@ func TestRegistry(t *testing.T) {
 	defer h.Close()
 	reg := h.Registry()
 	assert.Equal(t, []clienttool.ToolDefinition{}, reg.GetTools("nobody"))
-	// 39: names that the plain form cannot tell apart.
-	one := reg.Register("a", []clienttool.ToolDefinition{definition("b_read")})
-	two := reg.Register("a_b", []clienttool.ToolDefinition{definition("read")})
-	assert.Len(t, reg.GetAllTools(), 2)
-	for id, d := range reg.GetAllTools() {
-		assert.Equal(t, id, d.ID)
-	}
-	assert.Equal(t, "client_a_b_read", one[0])
-	assert.Equal(t, "client_a_b_read", two[0], "as its client knows it")
-	assert.Equal(t, "a", reg.FindClientForTool("client_a_b_read"))
-	var hashed string
-	for id := range reg.GetAllTools() {
-		if id != "client_a_b_read" {
-			hashed = id
-		}
-	}
-	assert.Equal(t, "client__msh2tmy3_read", hashed)
-	assert.Equal(t, "a_b", reg.FindClientForTool(hashed))
-	assert.False(t, reg.IsClientTool("client_of_nobody"))
-
 	// Order is that of registration; registering again replaces in place.
 	reg.Register("c", []clienttool.ToolDefinition{definition("z"), definition("client_reset"), definition("m")})
 	changed := definition("z")
@@ -298,13 +276,6 @@ func TestRegistry(t *testing.T) {
 		names = append(names, d.ID+" "+d.Description)
 	}
 	assert.Equal(t, []string{"client_c_z changed", "client_c_client_reset a tool", "client_c_m a tool"}, names)
-
-	// 38: an empty list removes nothing; own names and ids are both taken.
-	assert.Empty(t, reg.Unregister("c", []string{}))
-	assert.Equal(t, []string{"client_c_client_reset"}, reg.Unregister("c", []string{"client_reset"}))
-	assert.Equal(t, []string{"client_c_m"}, reg.Unregister("c", []string{"client_c_m", "none"}))
-	assert.Equal(t, []string{"client_c_z"}, reg.Unregister("c", nil))
-	assert.Empty(t, reg.Unregister("nobody", nil))
 
 	// A call that is answered by hand.
 	reg.Register("d", []clienttool.ToolDefinition{definition("x")})
@@ -325,8 +296,56 @@ func TestRegistry(t *testing.T) {
 	assert.Empty(t, reg.GetTools("d"))
 }
 
-// 40: ids of hostile names.
-func TestNames(t *testing.T) {
+// Names that the plain form cannot tell apart, in either order.
+func faultAmbiguousNames(t *testing.T) {
+	for _, first := range []string{"a", "a_b"} {
+		h, err := clienttool.NewHub(clienttool.Options{})
+		require.NoError(t, err)
+		reg := h.Registry()
+		var one, two []string
+		if first == "a" {
+			one = reg.Register("a", []clienttool.ToolDefinition{definition("b_read")})
+		}
+		two = reg.Register("a_b", []clienttool.ToolDefinition{definition("read")})
+		if first != "a" {
+			one = reg.Register("a", []clienttool.ToolDefinition{definition("b_read")})
+		}
+		assert.Len(t, reg.GetAllTools(), 2)
+		for id, d := range reg.GetAllTools() {
+			assert.Equal(t, id, d.ID)
+		}
+		assert.Equal(t, "client_a_b_read", one[0])
+		assert.Equal(t, "client_a_b_read", two[0], "as its client knows it")
+		assert.Equal(t, "a", reg.FindClientForTool("client_a_b_read"))
+		var hashed string
+		for id := range reg.GetAllTools() {
+			if id != "client_a_b_read" {
+				hashed = id
+			}
+		}
+		assert.Equal(t, "client__msh2tmy3_read", hashed)
+		assert.Equal(t, "a_b", reg.FindClientForTool(hashed))
+		assert.False(t, reg.IsClientTool("client_of_nobody"))
+		h.Close()
+	}
+}
+
+// An empty list removes nothing; own names and ids are both taken.
+func faultEmptyList(t *testing.T) {
+	h, err := clienttool.NewHub(clienttool.Options{})
+	require.NoError(t, err)
+	defer h.Close()
+	reg := h.Registry()
+	reg.Register("c", []clienttool.ToolDefinition{definition("z"), definition("client_reset"), definition("m")})
+	assert.Empty(t, reg.Unregister("c", []string{}))
+	assert.Equal(t, []string{"client_c_client_reset"}, reg.Unregister("c", []string{"client_reset"}))
+	assert.Equal(t, []string{"client_c_m"}, reg.Unregister("c", []string{"client_c_m", "none"}))
+	assert.Equal(t, []string{"client_c_z"}, reg.Unregister("c", nil))
+	assert.Empty(t, reg.Unregister("nobody", nil))
+}
+
+// Ids of hostile names.
+func faultNames(t *testing.T) {
 	n := clienttool.DefaultNamer{}
 	for _, c := range []struct{ client, name, want string }{
 		{"my-client", "search-docs", "client_my-client_search-docs"},
@@ -370,8 +389,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// 41: schemas that would kill or hang the process.
-func TestHostileSchemas(t *testing.T) {
+// Schemas that would kill or hang the process.
+func faultSchemas(t *testing.T) {
 	h, err := clienttool.NewHub(unlimited(clienttool.Options{}))
 	require.NoError(t, err)
 	defer h.Close()
@@ -511,8 +530,8 @@ func TestRestarts(t *testing.T) {
 	})
 }
 
-// 61: everybody is cut at once, and everybody is back.
-func TestStorm(t *testing.T) {
+// Everybody is cut at once, and everybody is back.
+func faultStorm(t *testing.T) {
 	n := 10_000
 	if testing.Short() || raceEnabled {
 		n = 500

@@ -32,7 +32,8 @@ func (r *Rig) ClientWith(id string, o clienttool.ClientOptions) *FakeClient {
 }
 
 // Run runs f in a testing/synctest bubble with a hub, which is closed at the end. It
-// fails if calls are still live then, or goroutines are left over.
+// fails if calls are still live then, if goroutines are left over, or if a call did
+// not end with exactly one of completed and failed among its events.
 func Run(t *testing.T, o clienttool.Options, f func(ctx context.Context, r *Rig)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -40,9 +41,27 @@ func Run(t *testing.T, o clienttool.Options, f func(ctx context.Context, r *Rig)
 		if err != nil {
 			t.Fatal(err)
 		}
+		begun, ended := make(map[string]int), make(map[string]int)
+		h.Subscribe(1<<20, func(e clienttool.Event) {
+			switch e.Type {
+			case clienttool.EventRequest:
+				begun[e.Request.RequestID]++
+			case clienttool.EventCompleted, clienttool.EventFailed:
+				ended[e.RequestID]++
+			}
+		})
 		t.Cleanup(func() { // last, after the clients
 			h.Close()
 			synctest.Wait()
+			for id, n := range begun {
+				if n != 1 || ended[id] != 1 {
+					t.Errorf("call %s has %d events that begin it and %d that end it", id, n, ended[id])
+				}
+				delete(ended, id)
+			}
+			for id := range ended {
+				t.Errorf("call %s ended and never began", id)
+			}
 		})
 		f(t.Context(), &Rig{T: t, Hub: h})
 		for _, c := range h.Clients() {

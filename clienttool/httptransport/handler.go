@@ -174,14 +174,19 @@ func (s *Handlers) body(w http.ResponseWriter, r *http.Request) ([]byte, error) 
 			return nil, &problem{status: http.StatusUnsupportedMediaType, code: "INVALID_REQUEST", text: "the content type must be application/json"}
 		}
 	}
+	large := &problem{status: http.StatusRequestEntityTooLarge, code: "TOO_LARGE", text: fmt.Sprintf("the body is larger than %d bytes", s.opt.MaxBody)}
+	if r.ContentLength > s.opt.MaxBody {
+		w.Header().Set("Connection", "close") // nobody is going to read it
+		return nil, large
+	}
 	rc := http.NewResponseController(w)
 	rc.SetReadDeadline(time.Now().Add(s.opt.BodyTimeout)) // what cannot set one is limited by the server
 	defer rc.SetReadDeadline(time.Time{})
 	b, err := io.ReadAll(http.MaxBytesReader(w, r.Body, s.opt.MaxBody))
-	var large *http.MaxBytesError
+	var over *http.MaxBytesError
 	switch {
-	case errors.As(err, &large):
-		return nil, &problem{status: http.StatusRequestEntityTooLarge, code: "TOO_LARGE", text: fmt.Sprintf("the body is larger than %d bytes", s.opt.MaxBody)}
+	case errors.As(err, &over):
+		return nil, large
 	case err != nil:
 		w.Header().Set("Connection", "close")
 		return nil, &problem{status: http.StatusRequestTimeout, code: "INVALID_REQUEST", text: "the body did not arrive"}

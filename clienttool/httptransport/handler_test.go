@@ -7,11 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -185,53 +183,6 @@ func TestDocumentedProtocol(t *testing.T) {
 	assert.Equal(t, 413, code, body)
 }
 
-// 33: two pages with one id, and a page that comes back.
-func TestEventSource(t *testing.T) {
-	s := open(t, anonymous(), httptransport.Options{})
-	s.do("POST", "/register", `{"clientID":"page","tools":`+tools+`}`)
-	start := func() *clienttool.Call {
-		call, err := s.hub.Start(context.Background(), clienttool.CallRequest{Tool: "client_page_search-docs", Timeout: time.Minute})
-		require.NoError(t, err)
-		return call
-	}
-	one := s.source("/pending/page")
-	seen := start()
-	one.next("tool-request")
-	id := one.lastID
-
-	// The network fails, and the browser comes back with what it has seen.
-	one.resp.Body.Close()
-	for info, _ := s.hub.Client("page"); info.Connected; info, _ = s.hub.Client("page") {
-		time.Sleep(time.Millisecond)
-	}
-	unseen := start()
-	one = s.source("/pending/page", "Last-Event-ID", id)
-	assert.Contains(t, one.next("tool-request"), unseen.ID(), "what it has seen is not sent again")
-	for _, c := range []*clienttool.Call{seen, unseen} {
-		code, body := s.do("POST", "/result", `{"requestID":"`+c.ID()+`","result":{"status":"success","output":"ok"}}`)
-		assert.Equal(t, 200, code, body)
-	}
-	id = one.lastID
-
-	// Another page of the same id takes over; the first one is told to stay away.
-	lost := start()
-	one.next("tool-request")
-	two := s.source("/pending/page")
-	assert.Equal(t, 200, two.resp.StatusCode)
-	<-lost.Done()
-	_, err := lost.Result()
-	var e *clienttool.CallError
-	require.ErrorAs(t, err, &e)
-	assert.Equal(t, clienttool.CodeRestarted, e.Code)
-	assert.Contains(t, one.next("bye"), clienttool.ReasonSuperseded)
-	code, _ := s.do("GET", "/pending/page", "", "Last-Event-ID", id)
-	assert.Equal(t, 204, code)
-
-	// A page of a host that was restarted must register again.
-	code, _ = s.do("GET", "/pending/gone", "", "Last-Event-ID", "OTHEREPO.1.1")
-	assert.Equal(t, 404, code)
-}
-
 // A page whose streams break before an event, or before anything at all has come,
 // is still the same page.
 func TestEventSourceThatSawNothing(t *testing.T) {
@@ -368,148 +319,4 @@ func TestExecute(t *testing.T) {
 	}
 	code, _ := s.do("POST", "/execute", `{"toolID":"client_a_x"}`, "Authorization", "Bearer alice")
 	assert.Equal(t, 403, code)
-}
-
-// 52, 53: answers of proxies and hosts to the client's POSTs.
-func TestClientFacesStatus(t *testing.T) {
-	for _, k := range []struct {
-		status int
-		body   string
-		hits   int32 // how many of the first results are answered so
-		fatal  bool
-	}{
-		{500, "", 2, false}, {502, "<html>", 2, false}, {503, "", 2, false}, {429, "", 1, false}, {404, "not here", 1, false}, {413, "", 1, false}, {401, "", 1, true},
-		{0, "", 1, false},  // the connection is reset before the hub sees the result
-		{-1, "", 1, false}, // and after
-	} {
-		t.Run(fmt.Sprint(k.status), func(t *testing.T) {
-			h, err := clienttool.NewHub(anonymous())
-			require.NoError(t, err)
-			inner := httptransport.Handler(h, httptransport.Options{})
-			var hits, runs atomic.Int32
-			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				body, _ := io.ReadAll(r.Body)
-				r.Body = io.NopCloser(strings.NewReader(string(body)))
-				if !strings.Contains(string(body), `"type":"result"`) || hits.Add(1) > k.hits {
-					inner.ServeHTTP(w, r)
-					return
-				}
-				if k.status <= 0 {
-					if k.status < 0 {
-						inner.ServeHTTP(httptest.NewRecorder(), r)
-					}
-					panic(http.ErrAbortHandler)
-				}
-				w.WriteHeader(k.status)
-				io.WriteString(w, k.body)
-			}))
-			defer srv.Close()
-			defer srv.CloseClientConnections()
-			defer h.Close()
-			c := clienttool.NewClient("a", httptransport.Dial(srv.URL, httptransport.DialOptions{Client: srv.Client()}), clienttool.ClientOptions{
-				Backoff: clienttool.Backoff{Min: 10 * time.Millisecond, Max: 50 * time.Millisecond}, DrainTimeout: time.Second})
-			c.Add(clienttool.ToolDefinition{ID: "x", Description: "d"}, func(context.Context, *clienttool.Invocation) (*clienttool.ToolResult, error) {
-				runs.Add(1)
-				return &clienttool.ToolResult{Output: "done"}, nil
-			})
-			ctx, cancel := context.WithCancel(t.Context())
-			ended := make(chan error, 1)
-			go func() { ended <- c.Run(ctx) }()
-			for len(h.ClientTools("")) == 0 {
-				time.Sleep(time.Millisecond)
-			}
-			call, err := h.Start(t.Context(), clienttool.CallRequest{Tool: "client_a_x", Timeout: 20 * time.Second})
-			require.NoError(t, err)
-			if k.fatal {
-				assert.ErrorIs(t, <-ended, clienttool.ErrFatal)
-				call.Cancel(nil)
-				cancel()
-				return
-			}
-			<-call.Done()
-			_, err = call.Result()
-			if k.status == 413 {
-				var e *clienttool.CallError
-				require.ErrorAs(t, err, &e)
-				assert.Equal(t, clienttool.CodeTooLarge, e.Code)
-			} else {
-				assert.NoError(t, err)
-			}
-			assert.EqualValues(t, 1, runs.Load())
-			cancel()
-			<-ended
-		})
-	}
-}
-
-// 54: bodies that never end.
-func TestSlowBody(t *testing.T) {
-	s := open(t, anonymous(), httptransport.Options{BodyTimeout: 200 * time.Millisecond})
-	for _, head := range []string{"Content-Length: 1000\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"} {
-		c, err := net.Dial("tcp", s.srv.Listener.Addr().String())
-		require.NoError(t, err)
-		fmt.Fprintf(c, "POST /register HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n%s", head)
-		c.SetReadDeadline(time.Now().Add(10 * time.Second))
-		line, err := bufio.NewReader(c).ReadString('\n')
-		require.NoError(t, err)
-		assert.Contains(t, line, " 408 ")
-		c.Close()
-	}
-}
-
-// 51: a proxy is killed and restarted on the same port in the middle of a call.
-func TestProxyRestart(t *testing.T) {
-	s := open(t, anonymous(), httptransport.Options{})
-	proxy := func(addr string) (string, func()) {
-		ln, err := net.Listen("tcp", addr)
-		require.NoError(t, err)
-		ctx, cancel := context.WithCancel(context.Background())
-		go func() {
-			for {
-				c, err := ln.Accept()
-				if err != nil {
-					return
-				}
-				up, err := net.Dial("tcp", s.srv.Listener.Addr().String())
-				if err != nil {
-					c.Close()
-					continue
-				}
-				context.AfterFunc(ctx, func() { c.Close(); up.Close() })
-				go func() { io.Copy(up, c); up.Close() }()
-				go func() { io.Copy(c, up); c.Close() }()
-			}
-		}()
-		return ln.Addr().String(), func() { ln.Close(); cancel() }
-	}
-	addr, kill := proxy("127.0.0.1:0")
-	var runs atomic.Int32
-	c := clienttool.NewClient("a", httptransport.Dial("http://"+addr, httptransport.DialOptions{Client: &http.Client{Transport: &http.Transport{}}}),
-		clienttool.ClientOptions{Backoff: clienttool.Backoff{Min: 10 * time.Millisecond, Max: 50 * time.Millisecond}, DrainTimeout: time.Second})
-	c.Add(clienttool.ToolDefinition{ID: "x", Description: "d"}, func(context.Context, *clienttool.Invocation) (*clienttool.ToolResult, error) {
-		runs.Add(1)
-		time.Sleep(300 * time.Millisecond)
-		return &clienttool.ToolResult{Output: "done"}, nil
-	})
-	ctx, cancel := context.WithCancel(t.Context())
-	ended := make(chan struct{})
-	go func() { defer close(ended); c.Run(ctx) }()
-	for len(s.hub.ClientTools("")) == 0 {
-		time.Sleep(time.Millisecond)
-	}
-	call, err := s.hub.Start(t.Context(), clienttool.CallRequest{Tool: "client_a_x"})
-	require.NoError(t, err)
-	for runs.Load() == 0 {
-		time.Sleep(time.Millisecond)
-	}
-	kill()
-	time.Sleep(100 * time.Millisecond)
-	_, kill = proxy(addr)
-	defer kill()
-	<-call.Done()
-	_, err = call.Result()
-	assert.NoError(t, err)
-	assert.EqualValues(t, 1, runs.Load())
-	cancel()
-	<-ended
 }
