@@ -27,8 +27,11 @@ import (
 
 // seeds is how many random runs a test makes.
 func seeds(t *testing.T, n int) int {
-	if testing.Short() {
+	switch {
+	case testing.Short():
 		return n / 20
+	case raceEnabled: // the race detector makes each ten times as long
+		return n / 5
 	}
 	return n
 }

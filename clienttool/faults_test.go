@@ -178,11 +178,7 @@ func faultLostFrame(t *testing.T) {
 
 // Random cuts; every call succeeds and every handler runs once.
 func faultRandomCuts(t *testing.T) {
-	seeds := 1000
-	if testing.Short() {
-		seeds = 50
-	}
-	for seed := range seeds {
+	for seed := range seeds(t, 1000) {
 		cuts(t, uint64(seed))
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)

@@ -327,6 +327,9 @@ func (h *Hub) authorize(ctx context.Context, p Peer, op Op, t Target) (err error
 		return refused(CodeUnauthorized, "anonymous peers are not accepted")
 	}
 	if h.opt.Authorize == nil {
+		if op == OpExecute {
+			return refused(CodeUnauthorized, "this host lets nobody run tools of clients")
+		}
 		return nil
 	}
 	if !contain(func() { err = h.opt.Authorize(ctx, p, op, t) }) {

@@ -27,8 +27,8 @@ type Options struct {
 
 	// Authorize decides what an authenticated peer may do; an error refuses, and
 	// its text reaches the peer only for OpAttach. Nil: peers act for their own
-	// client ids only, and bind tools to no session: with a nil Authorize a
-	// SessionID is accepted from anybody who is not anonymous. It may block.
+	// client ids only, may bind their tools to any session, and run no tools
+	// (OpExecute). It may block.
 	Authorize func(ctx context.Context, p Peer, op Op, t Target) error
 
 	// AllowAnonymous accepts peers without a Principal. They are all the same

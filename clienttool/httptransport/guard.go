@@ -38,6 +38,8 @@ var (
 	errOrigin = errors.New("requests from this web page are not accepted")
 	errHost   = errors.New("this host does not answer to that name")
 	errTicket = errors.New("the ticket is not valid")
+
+	errAuthenticate = errors.New("authentication failed")
 )
 
 // Peer returns who sent r, or the status to refuse it with.
@@ -51,19 +53,32 @@ func (g *Guard) Peer(r *http.Request) (clienttool.Peer, int, error) {
 	var p clienttool.Peer
 	if ticket := r.URL.Query().Get("ticket"); g.Tickets != nil && ticket != "" {
 		var ok bool
-		if p, ok = g.Tickets.redeem(ticket); !ok {
+		if p, ok = g.Tickets.redeem(ticket, foreignOrigin(r)); !ok {
 			return p, http.StatusUnauthorized, errTicket
 		}
 	} else if g.Authenticate != nil {
 		var err error
-		if p, err = g.Authenticate(r); err != nil {
-			return p, http.StatusUnauthorized, err
+		if p, err = g.authenticate(r); err != nil {
+			return clienttool.Peer{}, http.StatusUnauthorized, err
 		}
 	}
 	if p.RemoteAddr == "" {
 		p.RemoteAddr = r.RemoteAddr
 	}
 	return p, 0, nil
+}
+
+// authenticate asks the host's own code; a panic in it lets nobody in.
+func (g *Guard) authenticate(r *http.Request) (p clienttool.Peer, err error) {
+	returned := false
+	defer func() {
+		if v := recover(); v != nil || !returned {
+			err = errAuthenticate
+		}
+	}()
+	p, err = g.Authenticate(r)
+	returned = true
+	return p, err
 }
 
 func (g *Guard) checkHost(r *http.Request) error {
@@ -107,8 +122,23 @@ func (g *Guard) originAllowed(r *http.Request) bool {
 	if g.trusted(origin) {
 		return true
 	}
+	return sameOrigin(origin, r)
+}
+
+// sameOrigin reports whether origin is this host. The scheme is not compared: behind
+// a proxy that ends TLS nobody here knows it.
+func sameOrigin(origin string, r *http.Request) bool {
 	u, err := url.Parse(origin)
-	return err == nil && u.Host != "" && strings.EqualFold(u.Host, r.Host)
+	return err == nil && u.Host != "" && u.User == nil && (u.Scheme == "http" || u.Scheme == "https") && strings.EqualFold(u.Host, r.Host)
+}
+
+// foreignOrigin is the origin of the page that sent r, if it is not of this host: a
+// browser leaves it out of some requests to the page's own host.
+func foreignOrigin(r *http.Request) string {
+	if origin := r.Header.Get("Origin"); !sameOrigin(origin, r) {
+		return strings.ToLower(origin)
+	}
+	return ""
 }
 
 func (g *Guard) trusted(origin string) bool {

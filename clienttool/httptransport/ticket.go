@@ -21,15 +21,20 @@ type Tickets struct {
 }
 
 type ticket struct {
-	peer clienttool.Peer
-	till time.Time
+	peer  clienttool.Peer
+	till  time.Time
+	bound bool // to the origin
+	from  string
 }
 
 var errTickets = errors.New("too many tickets")
 
-// Issue returns a ticket that is good for one request as p. Set p.ClientID to bind
-// it to one client.
-func (t *Tickets) Issue(p clienttool.Peer) (string, error) {
+// Issue returns a ticket that is good for one request as p, from any page that the
+// Guard lets in. Set p.ClientID to bind it to one client. The route /ticket binds its
+// tickets to the page that asks as well.
+func (t *Tickets) Issue(p clienttool.Peer) (string, error) { return t.issue(ticket{peer: p}) }
+
+func (t *Tickets) issue(v ticket) (string, error) {
 	ttl, most := t.TTL, t.Max
 	if ttl == 0 {
 		ttl = 30 * time.Second
@@ -54,16 +59,17 @@ func (t *Tickets) Issue(p clienttool.Peer) (string, error) {
 		t.m = make(map[string]ticket)
 	}
 	id := rand.Text()
-	t.m[id] = ticket{p, now.Add(ttl)}
+	v.till = now.Add(ttl)
+	t.m[id] = v
 	return id, nil
 }
 
-func (t *Tickets) redeem(id string) (clienttool.Peer, bool) {
+func (t *Tickets) redeem(id, origin string) (clienttool.Peer, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	v, ok := t.m[id]
 	delete(t.m, id)
-	if !ok || time.Now().After(v.till) {
+	if !ok || time.Now().After(v.till) || v.bound && v.from != origin {
 		return clienttool.Peer{}, false
 	}
 	return v.peer, true

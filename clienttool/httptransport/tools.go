@@ -112,7 +112,8 @@ func (s *Handlers) AllTools(w http.ResponseWriter, r *http.Request) {
 	reply(w, http.StatusOK, s.hub.ListAll(r.Context(), p))
 }
 
-// Ticket handles POST /ticket, {clientID?}: one ticket for the peer that asks.
+// Ticket handles POST /ticket, {clientID?}: one ticket for the peer that asks, bound
+// to that client, if it names one, and to the page that it is.
 func (s *Handlers) Ticket(w http.ResponseWriter, r *http.Request) {
 	p, ok := s.peer(w, r)
 	if !ok {
@@ -132,7 +133,11 @@ func (s *Handlers) Ticket(w http.ResponseWriter, r *http.Request) {
 		problemFor(err, p).write(w)
 		return
 	}
-	id, err := s.opt.Tickets.Issue(p)
+	if r.URL.Query().Has("ticket") { // or one that leaked would last for ever
+		(&problem{status: http.StatusForbidden, code: "FORBIDDEN", text: "a ticket is not good for another"}).write(w)
+		return
+	}
+	id, err := s.opt.Tickets.issue(ticket{peer: p, bound: true, from: foreignOrigin(r)})
 	if err != nil {
 		(&problem{status: http.StatusTooManyRequests, code: "RATE_LIMITED", text: err.Error(), wait: time.Second}).write(w)
 		return
