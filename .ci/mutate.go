@@ -69,6 +69,7 @@ func try(f txtar.File) (string, error) {
 	if !ok || !ok2 {
 		return "", errors.New("needs --- and +++")
 	}
+	old, with = strings.TrimSuffix(old, "\n"), strings.TrimSuffix(with, "\n") // part of a line will do
 	field := func(name string) string {
 		m := regexp.MustCompile(`(?m)^` + name + `: (.*)$`).FindStringSubmatch(head)
 		if m == nil {
