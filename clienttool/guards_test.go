@@ -245,6 +245,62 @@ var guards = []fault{
 		info, _ := r.Hub.Client("a")
 		assert.False(t, info.Connected)
 	}},
+	{0, "a result that was lost with its link", clienttool.Options{}, func(t *testing.T, ctx context.Context, r *ct.Rig) {
+		r.Wrap = func(h, c clienttool.Conn) (clienttool.Conn, clienttool.Conn) {
+			r.Wrap = nil
+			return h, ct.Faulty(c, ct.Once(clienttool.TypeResult, 1, ct.Fault{Kind: ct.Drop}))
+		}
+		a := r.ClientWith("a", clienttool.ClientOptions{ResendAfter: time.Hour, Backoff: clienttool.Backoff{Max: time.Second}})
+		f := a.Tool("x")
+		synctest.Wait()
+		call := mustStart(t, r.Hub, clienttool.CallRequest{Tool: "client_a_x"})
+		time.Sleep(time.Second)
+		a.Cut()
+		works(t, call, "ok")
+		assert.Len(t, f.Calls(), 1)
+	}},
+	{0, "a client that does not read, and need not acknowledge", clienttool.Options{AckTimeout: -1, PingInterval: -1}, func(t *testing.T, ctx context.Context, r *ct.Rig) {
+		r.Wrap = func(h, c clienttool.Conn) (clienttool.Conn, clienttool.Conn) {
+			r.Wrap = nil
+			return ct.Faulty(h, ct.Once(clienttool.TypeRequest, 1, ct.Fault{Kind: ct.Stall})), c
+		}
+		r.ClientWith("a", clienttool.ClientOptions{Backoff: clienttool.Backoff{Max: time.Second}}).Tool("x")
+		synctest.Wait()
+		begin := time.Now()
+		works(t, mustStart(t, r.Hub, clienttool.CallRequest{Tool: "client_a_x"}), "ok")
+		assert.Less(t, time.Since(begin), 12*time.Second)
+	}},
+	{0, "a result larger than the host takes", clienttool.Options{}, func(t *testing.T, ctx context.Context, r *ct.Rig) {
+		host := ct.NewHost(t)
+		fakeRun(t, host, clienttool.ClientOptions{}, func(context.Context, *clienttool.Invocation) (*clienttool.ToolResult, error) {
+			return text(strings.Repeat("x", 4<<20+1)), nil
+		})
+		host.Send(request("r1", "x"))
+		m, err := host.Await(ctx, clienttool.TypeResult, 1)
+		require.NoError(t, err)
+		assert.Equal(t, clienttool.CodeTooLarge, m.Result.Code)
+		assert.Empty(t, m.Result.Output)
+	}},
+	{0, "a host that falls silent", clienttool.Options{}, func(t *testing.T, ctx context.Context, r *ct.Rig) {
+		dialed := 0
+		var ends []clienttool.Conn
+		c := clienttool.NewClient("a", clienttool.DialFunc(func(ctx context.Context) (clienttool.Conn, error) {
+			dialed++
+			host, client := clienttool.Pipe(8)
+			ends = append(ends, host)
+			return client, host.Send(ctx, &clienttool.Message{Type: clienttool.TypeWelcome, Welcome: &clienttool.Welcome{Protocol: 1, PingMs: 1000}})
+		}), clienttool.ClientOptions{Backoff: clienttool.Backoff{Max: time.Second}, DrainTimeout: time.Second})
+		cctx, cancel := context.WithCancel(ctx)
+		done := make(chan struct{})
+		go func() { defer close(done); c.Run(cctx) }()
+		time.Sleep(20 * time.Second)
+		assert.GreaterOrEqual(t, dialed, 5, "every two and a half seconds, and a moment to wait")
+		cancel()
+		<-done
+		for _, c := range ends {
+			c.Close(nil)
+		}
+	}},
 	{0, "time to think is free", clienttool.Options{}, func(t *testing.T, ctx context.Context, r *ct.Rig) {
 		a := r.Client("a")
 		require.NoError(t, a.Add(definition("x"), func(ctx context.Context, i *clienttool.Invocation) (*clienttool.ToolResult, error) {

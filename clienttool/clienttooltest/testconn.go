@@ -29,7 +29,7 @@ type Pair struct {
 }
 
 // hang is how long anything may take before it counts as hanging.
-const hang = 10 * time.Second
+const hang = 30 * time.Second
 
 // TestConn tests that a pair of Conns made by mk keeps the contract of [clienttool.Conn].
 func TestConn(t *testing.T, mk func(t *testing.T) Pair) {

@@ -83,7 +83,7 @@ func TestConn(t *testing.T) {
 				mu.Lock()
 				ends[id] = h
 				mu.Unlock()
-				if h.open(1) != nil {
+				if h.open(1, 0) != nil {
 					return
 				}
 				opened <- h
