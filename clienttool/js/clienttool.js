@@ -473,7 +473,8 @@ export class ClientTools {
     this.#tools.set(key, { def, handler });
     const k = this.#link;
     if (!k || k.bye) return Promise.resolve();
-    if (k.changed.add(key).size === 1) k.push({ kind: "register" }); // several in one go are one message
+    k.changed.add(key);
+    k.push({ kind: "register" }); // several in one go are one message
     return this.#answered([id]);
   }
 
@@ -832,7 +833,8 @@ export class ClientTools {
     const ids = [...this.#tools].filter(([, t]) => this.#waiters.some((w) => w.ids.includes(t.def.id))).map(([key]) => key);
     if (m.code === "rate_limited") {
       sleep(Math.max(Number(m.retryAfterMs) || 0, 1000), k.stop.signal).then(() => {
-        for (const key of ids) if (k.changed.add(key).size === 1) k.push({ kind: "register" });
+        for (const key of ids) k.changed.add(key);
+        k.push({ kind: "register" });
       });
     } else {
       for (const w of this.#waiters.splice(0)) w.reject(new RejectedError(`The host did not take the tool: ${m.error}`, m.code));

@@ -214,7 +214,7 @@ test("the event stream is read as the standard says", async (t) => {
   const request = (id, s) => JSON.stringify({ type: "request", request: { requestID: id, name: "a", input: { s } } });
   const text = "\r\n: comment\revent: other\ndata: not JSON\n\n" + // for somebody else
     `data:${request("r1", "é€😀")}\r\n\r\n` + "retry: 5\nid: 7\n\n" +
-    `data: {"type":"request",\ndata: "request":{"requestID":"r2","name":"a","input":{"s":"two lines"}}}\r\r` +
+    `data: {"type":"request",\r\ndata: "request":{"requestID":"r2","name":"a","input":{"s":"two lines"}}}\r\r` +
     "event: none\n\n" + `data: ${request("r3", "last")}\n\n` + "data: cut";
   for (const b of new TextEncoder().encode(text)) h.raw(new Uint8Array([b]));
   const out = (await h.until("result", 3)).map((m) => m.result.output);
@@ -340,6 +340,75 @@ test("a time limit of its own holds where the host has none, or a longer one", a
   h.request("r2", "a", {}, { timeoutMs: 600_000 });
   h.request("r3", "a", {}, { timeoutMs: 10 });
   assert.deepEqual((await h.until("result", 3)).map((m) => m.result.code), ["timeout", "timeout", "timeout"]);
+});
+
+test("a handler that ends after its time limit does not answer twice", async (t) => {
+  let ended = 0;
+  const { h } = await pair(t, { timeout: 20 }, { deaf: async () => (await sleep(200), ended++, "late") });
+  h.request("r1", "deaf");
+  const [m] = await h.until("result");
+  assert.match(m.result.error, /may still be running/);
+  await until("it ended", () => ended);
+  await sleep(20);
+  assert.equal(h.of("result").length, 1);
+});
+
+test("the time that a question takes counts for no limit", async (t) => {
+  const { h } = await pair(t, {}, { asks: async (_, ctx) => (await ctx.ask({ permission: "p" }), "allowed") });
+  h.request("r1", "asks", {}, { timeoutMs: 60 });
+  const [ask] = await h.until("ask");
+  assert.deepEqual(ask.ask.patterns, []);
+  await sleep(200);
+  h.send({ type: "ask-reply", requestID: "r1", askID: ask.askID, decision: "allow" });
+  assert.equal((await h.until("result"))[0].result.output, "allowed");
+});
+
+test("results over the host's limits are replaced here, whichever limit it is", async (t) => {
+  for (const limits of [{ maxResultBytes: 500 }, { maxMessageBytes: 1000 }]) {
+    const { h } = await pair(t, { host: { limits } }, { a: ({ n }) => '"'.repeat(n) });
+    h.request("small", "a", { n: 400 });
+    h.request("large", "a", { n: 600 });
+    const by = Object.fromEntries((await h.until("result", 2)).map((m) => [m.requestID, m.result]));
+    assert.equal(by.small.output.length, 400);
+    assert.match(by.large.error, /result of 600 bytes/);
+  }
+});
+
+test("pings are answered, and their absence ends the link", async (t) => {
+  const { h } = await pair(t, { host: { pingMs: 40 } });
+  h.send({ type: "ping" });
+  await h.until("pong");
+  await until("it came again", () => h.hellos.length === 2);
+});
+
+test("tools that are registered in one go are one message", async (t) => {
+  const { c, h } = await pair(t);
+  for (const name of ["a", "b", "c"]) c.register(name, any, () => name);
+  const [m] = await h.until("register");
+  assert.deepEqual(m.tools.map((d) => d.id), ["a", "b", "c"]);
+  await sleep(20);
+  assert.equal(h.of("register").length, 1);
+});
+
+test("a question that the host refuses is an error of the question, not of the link", async (t) => {
+  const { c, h } = await pair(t);
+  h.answer = (_, init) => (init.body.includes("host-tools") ? Response.json({ error: "there is no such session", code: "NOT_FOUND" }, { status: 404 }) : undefined);
+  await assert.rejects(within(c.hostTools("ses_other")), { name: "InvokeError", code: "not_found", message: "there is no such session" });
+  assert.deepEqual([h.hellos.length, c.state], [1, "ready"]);
+});
+
+test("a message that cannot be understood ends a WebSocket, and throws nowhere", async (t) => {
+  let opened = 0;
+  const url = await serve(t, (req, res) => res.writeHead(404).end(), (_, send) => {
+    opened++;
+    send(JSON.stringify({ type: "welcome", welcome: { protocol: 1, gen: opened, pingMs: 0 } }));
+    send(JSON.stringify({ type: "registered", toolIDs: [] }));
+    if (opened < 3) send(JSON.stringify({ type: "unregistered", toolIDs: 7 }));
+  });
+  const c = new ClientTools({ url, transport: "websocket", WebSocket: globalThis.WebSocket ?? MiniWebSocket, backoff: { min: 5, max: 5 }, drainTimeout: 50 });
+  t.after(() => within(c.disconnect()));
+  await within(c.connect());
+  await until("the third is good", () => opened === 3 && c.state === "ready");
 });
 
 test("a WebSocket that is closed as unauthorized is not opened again", async (t) => {
