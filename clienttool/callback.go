@@ -42,10 +42,12 @@ func (h *Hub) callback(who owner, m *Message) error {
 		}
 	}
 	if over(busy+1, h.opt.Limits.CallbacksPerCall) || over(len(c.callbacks)+1, 64*h.opt.Limits.CallbacksPerCall) {
-		return refused(CodeLimit, "too many questions at once")
+		c.lease.link.control(turnedDown(m, CodeLimit, "too many questions at once"))
+		return nil
 	}
 	if m.Type == TypeAsk && m.Ask == nil || m.Type == TypeInvoke && m.Tool == "" {
-		return refused(CodeInvalidRequest, "it asks for nothing")
+		c.lease.link.control(turnedDown(m, CodeInvalidRequest, "it asks for nothing"))
+		return nil
 	}
 	if c.callbacks == nil {
 		c.callbacks = make(map[string]*callback)
@@ -79,6 +81,15 @@ func (h *Hub) callback(who owner, m *Message) error {
 		}
 	}()
 	return nil
+}
+
+// turnedDown is the reply to a question that is put to nobody. It names the
+// question, or the tool would wait for an answer as long as it lives.
+func turnedDown(m *Message, code, text string) *Message {
+	if m.Type == TypeAsk {
+		return &Message{Type: TypeAskReply, RequestID: m.RequestID, AskID: m.AskID, Decision: DecisionDeny, Reason: text}
+	}
+	return &Message{Type: TypeInvokeReply, RequestID: m.RequestID, AskID: m.AskID, Code: code, Error: text}
 }
 
 // answer decides about a permission.

@@ -294,9 +294,9 @@ var guards = []fault{
 		done := make(chan struct{})
 		go func() { defer close(done); c.Run(cctx) }()
 		time.Sleep(20 * time.Second)
-		assert.GreaterOrEqual(t, dialed, 5, "every two and a half seconds, and a moment to wait")
 		cancel()
 		<-done
+		assert.GreaterOrEqual(t, dialed, 5, "every two and a half seconds, and a moment to wait")
 		for _, c := range ends {
 			c.Close(nil)
 		}

@@ -226,3 +226,35 @@ func TestUntrustedDefinition(t *testing.T) {
 		assert.Equal(t, tool.Hints{OpenWorld: true, Destructive: true}, spec.Hints)
 	})
 }
+
+// A question too many, or about nothing, is turned down; it does not wait for ever.
+func TestQuestionsTurnedDown(t *testing.T) {
+	ct.Run(t, clienttool.Options{Limits: clienttool.Limits{CallbacksPerCall: 1}}, func(ctx context.Context, r *ct.Rig) {
+		t := r.T
+		c := r.Client("a")
+		var second, third, nothing error
+		require.NoError(t, c.Add(definition("x"), func(ctx context.Context, i *clienttool.Invocation) (*clienttool.ToolResult, error) {
+			first := make(chan error)
+			go func() { first <- i.Ask(ctx, &tool.Request{Permission: "p", Patterns: []string{"slow"}}) }()
+			time.Sleep(time.Second)
+			second = i.Ask(ctx, &tool.Request{Permission: "p", Patterns: []string{"q"}})
+			_, third = i.Invoke(ctx, "upper", nil)
+			if err := <-first; err != nil {
+				return nil, err
+			}
+			_, nothing = i.Invoke(ctx, "", nil)
+			return text("ok"), nil
+		}))
+		synctest.Wait()
+		res, err := r.Hub.Execute(ctx, clienttool.CallRequest{Tool: "client_a_x", Ask: func(ctx context.Context, _ *tool.Request) error {
+			time.Sleep(time.Minute)
+			return nil
+		}})
+		require.NoError(t, err)
+		assert.Equal(t, "ok", res.Output)
+		assert.ErrorIs(t, second, tool.ErrDenied)
+		assert.ErrorContains(t, second, "too many questions at once")
+		assert.ErrorContains(t, third, "too many questions at once")
+		assert.ErrorContains(t, nothing, "it asks for nothing")
+	})
+}

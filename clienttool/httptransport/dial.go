@@ -224,6 +224,23 @@ func (c *conn) post(ctx context.Context, m *clienttool.Message, b []byte) (again
 		return true, 0, err
 	case http.StatusRequestEntityTooLarge:
 		return false, 0, fmt.Errorf("%w: %w", clienttool.ErrTooLarge, err)
+	case http.StatusUnauthorized, http.StatusForbidden:
+		return false, 0, err
+	}
+	if err != nil && m.AskID != "" {
+		// The question was wrong, not the link: on a new one it would be put again, for ever.
+		reply := &clienttool.Message{Type: m.Type + "-reply", RequestID: m.RequestID, AskID: m.AskID, Decision: clienttool.DecisionDeny,
+			Code: clienttool.CodeInvalidRequest, Error: err.Error(), Reason: err.Error()}
+		var p *statusError
+		if errors.As(err, &p) && p.code != "" {
+			reply.Code, reply.Error, reply.Reason = strings.ToLower(p.code), p.text, p.text
+		}
+		select {
+		case c.in <- reply:
+		case <-pctx.Done():
+			return false, 0, context.Cause(pctx)
+		}
+		return false, 0, nil
 	}
 	return false, 0, err
 }
@@ -238,6 +255,7 @@ func (c *conn) answer(resp *http.Response) (*clienttool.Message, error) {
 	var body struct {
 		Type  string `json:"type"`
 		Error string `json:"error"`
+		Code  string `json:"code"`
 	}
 	json.Unmarshal(b, &body) // what is no object says nothing
 	if body.Type != "" {
@@ -251,7 +269,14 @@ func (c *conn) answer(resp *http.Response) (*clienttool.Message, error) {
 	case resp.StatusCode == http.StatusUnauthorized, resp.StatusCode == http.StatusForbidden:
 		return nil, &clienttool.FatalError{Code: clienttool.CodeUnauthorized, Reason: resp.Status + ": " + body.Error}
 	}
-	return nil, fmt.Errorf("the host answered %s: %.200s", resp.Status, body.Error)
+	return nil, &statusError{status: resp.Status, code: body.Code, text: body.Error}
+}
+
+// statusError is an answer that is not 2xx, with what the host said about it.
+type statusError struct{ status, code, text string }
+
+func (e *statusError) Error() string {
+	return fmt.Sprintf("the host answered %s: %.200s", e.status, e.text)
 }
 
 // Recv implements [clienttool.Conn].

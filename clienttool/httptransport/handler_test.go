@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -215,6 +216,34 @@ func TestEventSourceThatSawNothing(t *testing.T) {
 	res, err := call.Result()
 	require.NoError(t, err)
 	assert.Equal(t, "ok", res.Output)
+}
+
+// A question that the host refuses is an error of the question: the link lives on.
+func TestQuestionRefused(t *testing.T) {
+	s := open(t, clienttool.Options{}, httptransport.Options{Guard: httptransport.Guard{Authenticate: bearer}})
+	var ready atomic.Int32
+	c := clienttool.NewClient("a", httptransport.Dial(s.srv.URL, httptransport.DialOptions{Header: http.Header{"Authorization": {"Bearer alice"}}}),
+		clienttool.ClientOptions{SessionID: "ses_1", OnState: func(st clienttool.State) {
+			if st == clienttool.StateReady {
+				ready.Add(1)
+			}
+		}})
+	require.NoError(t, c.Add(clienttool.ToolDefinition{ID: "x"}, func(context.Context, *clienttool.Invocation) (*clienttool.ToolResult, error) {
+		return &clienttool.ToolResult{Output: "ok"}, nil
+	}))
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ended := make(chan error, 1)
+	go func() { ended <- c.Run(ctx) }()
+	_, err := c.HostTools(ctx, "ses_of_others")
+	var refused *clienttool.RefusedError
+	require.ErrorAs(t, err, &refused)
+	assert.Equal(t, clienttool.CodeNotFound, refused.Code)
+	res, err := s.hub.Execute(ctx, clienttool.CallRequest{Tool: "client_a_x"})
+	require.NoError(t, err)
+	assert.Equal(t, "ok", res.Output)
+	assert.EqualValues(t, 1, ready.Load(), "it was one link all the time")
+	cancel()
+	<-ended
 }
 
 func TestAuthentication(t *testing.T) {
