@@ -2,11 +2,12 @@ package lazydfa
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math"
 )
 
 // fourStreams is the length from which a text is worth cutting in four.
-const fourStreams = 4 << 10
+const fourStreams = 1 << 10
 
 // MaxText is the longest text that Lines accepts.
 const MaxText = math.MaxInt32
@@ -275,42 +276,42 @@ func (d *DFA) run4(text []byte, st *[4]stream, n int) int {
 	r0, r1, r2, r3 := st[0].row, st[1].row, st[2].row, st[3].row
 	i := 0
 	for ; i < n; i++ {
-		c0 := (*[8]byte)(b0[i*8:])
-		c1 := (*[8]byte)(b1[i*8:])
-		c2 := (*[8]byte)(b2[i*8:])
-		c3 := (*[8]byte)(b3[i*8:])
-		s0 := trans[r0+uint32(class[c0[0]])]
-		s1 := trans[r1+uint32(class[c1[0]])]
-		s2 := trans[r2+uint32(class[c2[0]])]
-		s3 := trans[r3+uint32(class[c3[0]])]
-		s0 = trans[s0+uint32(class[c0[1]])]
-		s1 = trans[s1+uint32(class[c1[1]])]
-		s2 = trans[s2+uint32(class[c2[1]])]
-		s3 = trans[s3+uint32(class[c3[1]])]
-		s0 = trans[s0+uint32(class[c0[2]])]
-		s1 = trans[s1+uint32(class[c1[2]])]
-		s2 = trans[s2+uint32(class[c2[2]])]
-		s3 = trans[s3+uint32(class[c3[2]])]
-		s0 = trans[s0+uint32(class[c0[3]])]
-		s1 = trans[s1+uint32(class[c1[3]])]
-		s2 = trans[s2+uint32(class[c2[3]])]
-		s3 = trans[s3+uint32(class[c3[3]])]
-		s0 = trans[s0+uint32(class[c0[4]])]
-		s1 = trans[s1+uint32(class[c1[4]])]
-		s2 = trans[s2+uint32(class[c2[4]])]
-		s3 = trans[s3+uint32(class[c3[4]])]
-		s0 = trans[s0+uint32(class[c0[5]])]
-		s1 = trans[s1+uint32(class[c1[5]])]
-		s2 = trans[s2+uint32(class[c2[5]])]
-		s3 = trans[s3+uint32(class[c3[5]])]
-		s0 = trans[s0+uint32(class[c0[6]])]
-		s1 = trans[s1+uint32(class[c1[6]])]
-		s2 = trans[s2+uint32(class[c2[6]])]
-		s3 = trans[s3+uint32(class[c3[6]])]
-		s0 = trans[s0+uint32(class[c0[7]])]
-		s1 = trans[s1+uint32(class[c1[7]])]
-		s2 = trans[s2+uint32(class[c2[7]])]
-		s3 = trans[s3+uint32(class[c3[7]])]
+		w0 := binary.LittleEndian.Uint64(b0[i*8:])
+		w1 := binary.LittleEndian.Uint64(b1[i*8:])
+		w2 := binary.LittleEndian.Uint64(b2[i*8:])
+		w3 := binary.LittleEndian.Uint64(b3[i*8:])
+		s0 := trans[r0+uint32(class[uint8(w0)])]
+		s1 := trans[r1+uint32(class[uint8(w1)])]
+		s2 := trans[r2+uint32(class[uint8(w2)])]
+		s3 := trans[r3+uint32(class[uint8(w3)])]
+		s0 = trans[s0+uint32(class[uint8(w0>>8)])]
+		s1 = trans[s1+uint32(class[uint8(w1>>8)])]
+		s2 = trans[s2+uint32(class[uint8(w2>>8)])]
+		s3 = trans[s3+uint32(class[uint8(w3>>8)])]
+		s0 = trans[s0+uint32(class[uint8(w0>>16)])]
+		s1 = trans[s1+uint32(class[uint8(w1>>16)])]
+		s2 = trans[s2+uint32(class[uint8(w2>>16)])]
+		s3 = trans[s3+uint32(class[uint8(w3>>16)])]
+		s0 = trans[s0+uint32(class[uint8(w0>>24)])]
+		s1 = trans[s1+uint32(class[uint8(w1>>24)])]
+		s2 = trans[s2+uint32(class[uint8(w2>>24)])]
+		s3 = trans[s3+uint32(class[uint8(w3>>24)])]
+		s0 = trans[s0+uint32(class[uint8(w0>>32)])]
+		s1 = trans[s1+uint32(class[uint8(w1>>32)])]
+		s2 = trans[s2+uint32(class[uint8(w2>>32)])]
+		s3 = trans[s3+uint32(class[uint8(w3>>32)])]
+		s0 = trans[s0+uint32(class[uint8(w0>>40)])]
+		s1 = trans[s1+uint32(class[uint8(w1>>40)])]
+		s2 = trans[s2+uint32(class[uint8(w2>>40)])]
+		s3 = trans[s3+uint32(class[uint8(w3>>40)])]
+		s0 = trans[s0+uint32(class[uint8(w0>>48)])]
+		s1 = trans[s1+uint32(class[uint8(w1>>48)])]
+		s2 = trans[s2+uint32(class[uint8(w2>>48)])]
+		s3 = trans[s3+uint32(class[uint8(w3>>48)])]
+		s0 = trans[s0+uint32(class[uint8(w0>>56)])]
+		s1 = trans[s1+uint32(class[uint8(w1>>56)])]
+		s2 = trans[s2+uint32(class[uint8(w2>>56)])]
+		s3 = trans[s3+uint32(class[uint8(w3>>56)])]
 		if min(s0, s1, s2, s3) < first {
 			break
 		}

@@ -6,10 +6,11 @@ import (
 	"math/bits"
 )
 
-// A finder looks for one literal.
+// A finder looks for one literal, or has a sieve that looks for several.
 type finder struct {
 	lit    literal
-	verify bool // a hit proves nothing, whatever the others do
+	verify bool   // a hit proves nothing, whatever the others do
+	sieve  *sieve // if not nil, it looks for all that there is to find
 
 	i, j   int // the positions that are looked at first
 	pair   bool
@@ -42,17 +43,17 @@ func newFinder(l literal) finder {
 }
 
 // at reports whether the literal stands at text[p:].
-func (f *finder) at(text []byte, p int) bool {
-	n := len(f.lit.s)
+func (l *literal) at(text []byte, p int) bool {
+	n := len(l.s)
 	if p < 0 || p+n > len(text) {
 		return false
 	}
 	t := text[p : p+n]
-	if !f.lit.fold {
-		return string(t) == f.lit.s
+	if !l.fold {
+		return string(t) == l.s
 	}
 	for i := range n {
-		a, b := t[i], f.lit.s[i]
+		a, b := t[i], l.s[i]
 		if a != b && (a|0x20 != b || !isLetter(b)) {
 			return false
 		}
@@ -60,11 +61,31 @@ func (f *finder) at(text []byte, p int) bool {
 	return true
 }
 
-// next returns where the literal stands first in text at or after from, or len(text).
-func (f *finder) next(text []byte, from int) int {
-	if f.pair {
-		return f.nextPair(text, from)
+// longest is the length of the longest string that is looked for.
+func (f *finder) longest() int {
+	n := len(f.lit.s)
+	if f.sieve != nil {
+		for i := range f.sieve.seqs {
+			n = max(n, len(f.sieve.seqs[i].classes))
+		}
 	}
+	return n
+}
+
+// next returns where the literal stands first in text at or after from, or len(text),
+// and how long it is. Effort grows with what is spent beyond the ordinary.
+func (f *finder) next(text []byte, from int, effort *int) (pos, n int) {
+	switch {
+	case f.sieve != nil:
+		return f.sieve.next(text, from, effort)
+	case f.pair:
+		return f.nextPair(text, from), len(f.lit.s)
+	}
+	return f.nextByte(text, from), len(f.lit.s)
+}
+
+// nextByte looks for one byte of the literal.
+func (f *finder) nextByte(text []byte, from int) int {
 	for p := from + f.i; p < len(text); p++ {
 		k := bytes.IndexByte(text[p:], f.b1)
 		if k < 0 {
@@ -72,7 +93,7 @@ func (f *finder) next(text []byte, from int) int {
 		}
 		p += k
 		start := p - f.i
-		if q := start + f.j; q < len(text) && (text[q] == f.b2 || f.m2 != 0) && f.at(text, start) {
+		if q := start + f.j; q < len(text) && (text[q] == f.b2 || f.m2 != 0) && f.lit.at(text, start) {
 			return start
 		}
 	}
@@ -98,14 +119,14 @@ func (f *finder) nextPair(text []byte, from int) int {
 		}
 		for i, z := range [4]uint64{z0, z1, z2, z3} {
 			for ; z != 0; z &= z - 1 {
-				if q := p + i*8 + bits.TrailingZeros64(z)/8; f.at(text, q) {
+				if q := p + i*8 + bits.TrailingZeros64(z)/8; f.lit.at(text, q) {
 					return q
 				}
 			}
 		}
 	}
 	for ; p+len(f.lit.s) <= len(text); p++ {
-		if f.at(text, p) {
+		if f.lit.at(text, p) {
 			return p
 		}
 	}

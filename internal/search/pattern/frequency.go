@@ -1,5 +1,7 @@
 package pattern
 
+import "math"
+
 // frequency says how often each byte occurs in source code and its
 // documentation, per 65536 bytes; at least 1.
 var frequency = [256]uint16{
@@ -19,4 +21,50 @@ var frequency = [256]uint16{
 	6, 2, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
 	3, 1, 10, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
 	4, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+}
+
+// pairs says the same of two letters beside each other, whatever their case: a row for each
+// first letter, in which 'a' stands for one in 16 and each letter further for
+// a factor of the square root of two less.
+const pairs = "" +
+	"qmkkqomwnwpikjxmwikippropw" +
+	"nrormquynqymvwotwpqtnwwrmy" +
+	"krnpkrrkqzlnptipvopkpqwttz" +
+	"mqpmjquvlwxprsnssnoqostrrz" +
+	"kpkjnmmtpxtkmiqnpgiismnkpx" +
+	"nrrpnivwkzynqslqzooplxwutz" +
+	"rtrvkstoozyrtolsyonprwwvyx" +
+	"lxvtjvwxjzytswnvzpsoryvzwz" +
+	"polmnjmxvyvklfkoxnjkypxqzo" +
+	"vyyzrzzzyzzzuzuzzztzuzzzzz" +
+	"qvuumvswqzzuvtvuywrvtyxzyz" +
+	"ltsmiqtujzulttjrvsnnlttxox" +
+	"kqtpjvwxnzvrotllyuopovxyvz" +
+	"ksjjjpjvlypqrqlrytkgppvyrx" +
+	"oollqlpwozpmlinlzimllmnuyz" +
+	"kspqkturozrmrwlowlnmotvssz" +
+	"wxywyzyyzzzzvzzzxuwzpzyzzz" +
+	"ktophnmtjzqpokjswjllmqtuoz" +
+	"mpmqissmkzooprnntqlhmuqulw" +
+	"jrnqhpthizvpqsjnwilnksrrlt" +
+	"qooskpswkzzmnjuowkmmyxxszw" +
+	"kuqsksvwpzxssurpstrrwstsyw" +
+	"nvuupvwqnzzvurqtypquywvxyz" +
+	"lllnljywrzzvsysoztrnvwwuvz" +
+	"vwtutwxytzzrqpulzsmnwxxxxx" +
+	"vzxznzyztzzzyzvzzwyzzzzxxt"
+
+// How much more often two bytes that are not both letters are beside each other
+// than each on its own would suggest, and two of large classes, such as digits.
+const habit, habitClass = 4, 12
+
+// pairChance estimates how often b follows a.
+func pairChance(a, b byte) float64 {
+	p := freq(a) * freq(b)
+	if !isLetter(a) || !isLetter(b) {
+		return min(p*habit, freq(a), freq(b))
+	}
+	i, j := int(a|0x20-'a'), int(b|0x20-'a')
+	both := math.Exp2(-4 - float64(pairs[26*i+j]-'a')/2)
+	return both * p / ((freq(a) + freq(a^0x20)) * (freq(b) + freq(b^0x20)))
 }

@@ -28,13 +28,28 @@ type facts struct {
 	sure bool
 	// need, if not nil, holds strings of which every match contains one.
 	need []literal
+	// all are strings that every match contains besides, perhaps the same.
+	all []literal
+}
+
+// others returns up to two strings that every match contains and that are not
+// those of the set.
+func (f facts) others(set []literal) [][]byte {
+	var out [][]byte
+	for _, l := range f.all {
+		if len(l.s) > 1 && !l.fold && !slices.Contains(set, l) && !slices.ContainsFunc(out, func(b []byte) bool { return string(b) == l.s }) {
+			out = append(out, []byte(l.s))
+		}
+	}
+	slices.SortStableFunc(out, func(a, b []byte) int { return len(b) - len(a) })
+	return out[:min(len(out), 2)]
 }
 
 // best returns the cheaper of what exact and need demand.
 func (f facts) best() []literal { return cheaper(f.exact, f.need) }
 
 func cheaper(a, b []literal) []literal {
-	if cost(b) < cost(a) {
+	if wayOf(b).cost < wayOf(a).cost {
 		return b
 	}
 	if usable(a) {
@@ -71,7 +86,8 @@ func analyse(re *syntax.Regexp, multiline bool) facts {
 			return facts{exact: union([]literal{{}}, f.exact), sure: f.sure}
 		}
 	case syntax.OpPlus:
-		return facts{need: analyse(re.Sub[0], multiline).best()}
+		f := analyse(re.Sub[0], multiline)
+		return facts{need: f.best(), all: f.all}
 	case syntax.OpConcat:
 		return analyseConcat(re.Sub, multiline)
 	case syntax.OpAlternate:
@@ -99,15 +115,23 @@ func analyse(re *syntax.Regexp, multiline bool) facts {
 // keeps the cheapest set of them.
 func analyseConcat(subs []*syntax.Regexp, multiline bool) facts {
 	cur, sure, whole := []literal{{}}, true, true
-	var need []literal
+	var need, all []literal
+	alone := func(set []literal) {
+		if len(set) == 1 {
+			all = append(all, set[0])
+		}
+	}
 	for _, sub := range subs {
 		f := analyse(sub, multiline)
 		sure = sure && f.sure
+		all = append(all, f.all...)
 		switch {
 		case f.exact == nil:
+			alone(cur)
 			need = cheaper(need, cheaper(cur, f.need))
 			cur, whole = []literal{{}}, false
 		case len(cur)*len(f.exact) > maxLiterals:
+			alone(cur)
 			need = cheaper(need, cur)
 			cur, whole = f.exact, false
 		default:
@@ -123,9 +147,10 @@ func analyseConcat(subs []*syntax.Regexp, multiline bool) facts {
 		}
 	}
 	if whole {
-		return facts{exact: cur, sure: sure}
+		return facts{exact: cur, sure: sure, all: all}
 	}
-	return facts{need: cheaper(need, cur)}
+	alone(cur)
+	return facts{need: cheaper(need, cur), all: all}
 }
 
 // join concatenates two literals. If only one ignores case so does the result,

@@ -10,9 +10,13 @@ import (
 // keepTable is the largest table that is kept for the next search.
 const keepTable = 512 << 10
 
-// falseFrom is the number of bytes per line found in vain below which reading
-// everything with the automaton is cheaper.
-const falseFrom = 600
+// What looking in vain costs, in units of which one may be spent for so many bytes
+// of text before reading everything with the automaton is cheaper.
+const (
+	effortFail = 8 // a line that the automaton refused
+	effortAlso = 2 // a line without the other strings that it must have
+	perEffort  = 40
+)
 
 // tryAgain is the number of bytes after which literals get another chance.
 const tryAgain = 8 << 20
@@ -22,8 +26,9 @@ type Matcher struct {
 	p      *Pattern
 	dfa    *lazydfa.DFA
 	next   []int
+	length []int
 	read   int // bytes searched by literals
-	failed int // lines that had a literal and did not match
+	effort int // spent in vain
 	noLits bool
 }
 
@@ -38,7 +43,7 @@ func (p *Pattern) Matcher(stop *atomic.Bool) *Matcher {
 	}
 	p.mu.Unlock()
 	if m == nil {
-		return &Matcher{p: p, dfa: p.prog.New(stop), next: make([]int, len(p.find))}
+		return &Matcher{p: p, dfa: p.prog.New(stop), next: make([]int, len(p.find)), length: make([]int, len(p.find))}
 	}
 	m.dfa.Use(stop)
 	return m
@@ -50,7 +55,7 @@ func (m *Matcher) Release() {
 	if m.dfa.Size() > keepTable {
 		return
 	}
-	m.read, m.failed, m.noLits = 0, 0, false
+	m.read, m.effort, m.noLits = 0, 0, false
 	m.p.mu.Lock()
 	if len(m.p.idle) < 8 {
 		m.p.idle = append(m.p.idle, m)
@@ -68,7 +73,7 @@ func (m *Matcher) Lines(text []byte, at []int32) []int32 {
 	}
 	if m.noLits {
 		if m.read += len(text); m.read > tryAgain {
-			m.noLits, m.read, m.failed = false, 0, 0 // other files may be different
+			m.noLits, m.read, m.effort = false, 0, 0 // other files may be different
 		}
 		return m.dfa.Lines(text, at)
 	}
@@ -81,7 +86,7 @@ func (m *Matcher) Lines(text []byte, at []int32) []int32 {
 		best, who := len(text), -1
 		for i := range find {
 			if m.next[i] < pos {
-				m.next[i] = find[i].next(text, pos)
+				m.next[i], m.length[i] = find[i].next(text, pos, &m.effort)
 			}
 			if m.next[i] < best {
 				best, who = m.next[i], i
@@ -95,12 +100,17 @@ func (m *Matcher) Lines(text []byte, at []int32) []int32 {
 			end = best + nl
 		}
 		if m.p.exact && !find[who].verify {
-			at = append(at, int32(best+len(find[who].lit.s)-1))
+			at = append(at, int32(best+m.length[who]-1))
 		} else {
 			begin := pos + bytes.LastIndexByte(text[pos:best], '\n') + 1
-			if p := m.dfa.Find(text[begin:end]); p >= 0 {
+			if !m.p.has(text[begin:end]) {
+				m.effort += effortAlso
+			} else if p := m.dfa.Find(text[begin:end]); p >= 0 {
 				at = append(at, int32(begin+p))
-			} else if m.failed++; m.failed*falseFrom > m.read+pos && m.failed > 64 {
+			} else {
+				m.effort += effortFail
+			}
+			if m.effort*perEffort > m.read+pos && m.effort > 64*effortFail {
 				m.noLits, m.read = true, 0 // the literals do not tell lines apart
 				base := end + 1
 				if base < len(text) {
@@ -116,12 +126,11 @@ func (m *Matcher) Lines(text []byte, at []int32) []int32 {
 		pos = end + 1
 	}
 	m.read += len(text)
+	if m.effort*perEffort > m.read && m.effort > 64*effortFail {
+		m.noLits, m.read = true, 0
+	}
 	return at
 }
-
-// Stream searches one line that arrives in pieces, by the automaton. The
-// matcher must not be used for anything else meanwhile.
-func (m *Matcher) Stream() *lazydfa.Stream { return m.dfa.Stream() }
 
 // Find returns the end of the match in text that ends first, or -1. The text is
 // one line, or with Multiline a whole text.
@@ -129,7 +138,7 @@ func (m *Matcher) Find(text []byte) int {
 	if m.p.find != nil {
 		found := false
 		for i := range m.p.find {
-			if m.p.find[i].next(text, 0) < len(text) {
+			if at, _ := m.p.find[i].next(text, 0, &m.effort); at < len(text) {
 				found = true
 				break
 			}
@@ -139,4 +148,14 @@ func (m *Matcher) Find(text []byte) int {
 		}
 	}
 	return m.dfa.Find(text)
+}
+
+// has reports whether a line has the other strings that every match contains.
+func (p *Pattern) has(line []byte) bool {
+	for _, s := range p.also {
+		if !bytes.Contains(line, s) {
+			return false
+		}
+	}
+	return true
 }

@@ -55,6 +55,10 @@ type Pattern struct {
 	prog  *lazydfa.Prog
 	find  []finder // nil: no strings to look for
 	exact bool     // a line that has one of them matches
+	// longest, if not 0, is the length of the longest string in find, and a line matches
+	// wherever one of them is found.
+	longest int
+	also    [][]byte // a line that matches has all of these too
 
 	source string
 	once   sync.Once

@@ -30,10 +30,10 @@ func TestStrategy(t *testing.T) {
 		{`NewTextHandler`, Options{}, "literal", []string{"NewTextHandler"}},
 		{`context\.Context`, Options{}, "literal", []string{"context.Context"}},
 		{`TODO|FIXME|XXX`, Options{}, "literal", []string{"TODO", "FIXME", "XXX"}},
-		{`hono?ur`, Options{}, "automaton", nil},
+		{`hono?ur`, Options{}, "literal", []string{"honur", "honour"}},
 		{`Colou?r`, Options{}, "literal", []string{"Color", "Colour"}},
-		{`(?i)deadlock`, Options{}, "literal", []string{"deadlock", "\u212a"}},
-		{`deadlock`, Options{Case: Smart}, "literal", []string{"deadlock", "\u212a"}},
+		{`(?i)deadlock`, Options{}, "literal", []string{"deadlock", "deadloc\u212a"}},
+		{`deadlock`, Options{Case: Smart}, "literal", []string{"deadlock", "deadloc\u212a"}},
 		{`Deadlock`, Options{Case: Smart}, "literal", []string{"Deadlock"}},
 		{`context`, Options{Word: true}, "prefilter", []string{"context"}},
 		{`func\s+\w+\(ctx`, Options{}, "prefilter", []string{"(ctx"}},
@@ -43,6 +43,9 @@ func TestStrategy(t *testing.T) {
 		{`.`, Options{}, "automaton", nil},
 		{`"[^"]{60,}"`, Options{}, "automaton", nil},
 		{`[a-z]{3}\d{4}`, Options{}, "automaton", nil},
+		{`(?i)(password|token)\s*[:=]`, Options{}, "prefilter", []string{"password", "pas\u017fword", "pa\u017fsword", "pa\u017f\u017fword", "token", "to\u212aen"}},
+		{`\b\d{1,3}\.\d{1,3}\.\d{1,3}\b`, Options{}, "prefilter", []string{"[0123456789][.][0123456789]"}},
+		{`\p{Han}{2,}`, Options{}, "prefilter", nil},
 		{`e`, Options{}, "automaton", nil},
 		{`(?:foobar)*`, Options{}, "every line", nil},
 		{`(?:foobar|)x*`, Options{}, "every line", nil},
@@ -53,11 +56,31 @@ func TestStrategy(t *testing.T) {
 		if c.lits != nil {
 			var got []string
 			for _, f := range p.find {
-				got = append(got, f.lit.s)
+				got = append(got, f.wants()...)
 			}
 			assert.Equal(t, c.lits, got, c.expr)
 		}
 	}
+}
+
+// wants describes what a finder looks for.
+func (f *finder) wants() []string {
+	if f.sieve == nil {
+		return []string{f.lit.s}
+	}
+	var out []string
+	for _, s := range f.sieve.seqs {
+		text := ""
+		if s.lit != nil {
+			text = s.lit.s
+		} else {
+			for _, c := range s.classes {
+				text += "[" + string(c.members()) + "]"
+			}
+		}
+		out = append(out, text)
+	}
+	return out
 }
 
 func TestMultilineIsInferred(t *testing.T) {

@@ -7,10 +7,14 @@ import (
 
 // Costs in nanoseconds, measured once; they only have to be roughly right.
 const (
-	costIndexByte = 0.06 // per byte read by bytes.IndexByte
-	costStop      = 13.0 // each time that stops at a byte
+	costIndexByte = 0.05 // per byte read by bytes.IndexByte
+	costStop      = 20.0 // each time that stops at a byte
 	costPair      = 0.30 // per byte of the scan for two bytes at once
 	costAutomaton = 0.45 // per byte of lazydfa with four streams
+	costSieve     = 0.03 // per byte that passes by a sieve
+	costPairProbe = 0.30 // each place where it looks at two bytes
+	costGramProbe = 0.35 // each place where it looks at three
+	costHit       = 18.0 // each time that it has to look twice
 	costVerify    = 30.0 // each line found by a literal, beyond what the automaton spends on a match
 )
 
@@ -133,28 +137,38 @@ func common(a, b string) string {
 // plan decides how lines are found.
 func (p *Pattern) plan(re *syntax.Regexp) {
 	f := analyse(re, p.Multiline)
-	set := f.best()
-	if set == nil {
+	way := wayOf(f.best())
+	exact := f.exact != nil && f.sure && !p.Multiline
+	if parts, merged := merge(way.set); merged {
+		if w := wayOf(parts); w.cost < 0.9*way.cost {
+			way, exact = w, false
+		}
+	}
+	if !exact {
+		shape := shapeOf(re, p.Multiline)
+		seqs := []sequence{{classes: shape.any()}}
+		if l := arrange(seqs); l.cost < min(0.8*way.cost, 0.7*costAutomaton) {
+			way = route{seqs: seqs, layout: l, cost: l.cost}
+		}
+	}
+	if way.cost > costAutomaton {
 		return
 	}
-	set, merged := merge(set)
-	if cost(set) > costAutomaton {
-		return
-	}
-	p.exact = !merged && f.exact != nil && f.sure && !p.Multiline
+	p.exact = exact
 	var extra []literal
-	for _, l := range set {
-		p.find = append(p.find, newFinder(l))
-		if !l.fold {
-			continue
-		}
-		// Two letters beyond ASCII are another case of k and s. Each is looked for on
-		// its own, which costs next to nothing.
-		if strings.Contains(l.s, "k") {
-			extra = union(extra, []literal{{s: "\u212a"}})
-		}
-		if strings.Contains(l.s, "s") {
-			extra = union(extra, []literal{{s: "\u017f"}})
+	if way.seqs != nil {
+		p.find = append(p.find, finder{sieve: newSieve(way.seqs, way.layout)})
+	} else {
+		for _, l := range way.set {
+			p.find = append(p.find, newFinder(l))
+			// Two letters beyond ASCII are another case of k and s. Each is looked for on
+			// its own, which costs next to nothing.
+			if l.fold && strings.Contains(l.s, "k") {
+				extra = union(extra, []literal{{s: kelvin}})
+			}
+			if l.fold && strings.Contains(l.s, "s") {
+				extra = union(extra, []literal{{s: longS}})
+			}
 		}
 	}
 	for _, l := range extra {
@@ -162,4 +176,78 @@ func (p *Pattern) plan(re *syntax.Regexp) {
 		fd.verify = true
 		p.find = append(p.find, fd)
 	}
+	if p.exact && extra == nil {
+		for i := range p.find {
+			p.longest = max(p.longest, p.find[i].longest())
+		}
+	}
+	if !p.exact && !p.Multiline {
+		p.also = f.others(way.set)
+	}
+}
+
+// A route is a way to find lines: literals, each on its own, or with seqs all at once.
+type route struct {
+	set    []literal
+	seqs   []sequence
+	layout layout
+	cost   float64
+}
+
+// The other case of k and of s, beyond ASCII.
+const kelvin, longS = "\u212a", "\u017f"
+
+// maxForms is how many spellings of a literal a sieve looks for.
+const maxForms = 16
+
+// forms returns the spellings of a literal with letters beyond ASCII, itself first;
+// nil if they are too many.
+func (l literal) forms() []literal {
+	out := []literal{l}
+	if !l.fold {
+		return out
+	}
+	for i := len(l.s) - 1; i >= 0; i-- {
+		other := ""
+		switch l.s[i] {
+		case 'k':
+			other = kelvin
+		case 's':
+			other = longS
+		default:
+			continue
+		}
+		for _, f := range out {
+			out = append(out, literal{f.s[:i] + other + f.s[i+1:], true})
+		}
+		if len(out) > maxForms {
+			return nil
+		}
+	}
+	return out
+}
+
+// wayOf returns the cheapest way to look for a set of literals.
+func wayOf(set []literal) route {
+	w := route{set: set, cost: cost(set)}
+	if !usable(set) {
+		return w
+	}
+	var seqs []sequence
+	for _, l := range set {
+		forms := l.forms()
+		if forms == nil {
+			return w
+		}
+		for _, f := range forms {
+			seqs = append(seqs, sequenceOf(f))
+		}
+	}
+	if len(seqs) > maxSequences {
+		return w
+	}
+	if l := arrange(seqs); l.cost < 0.9*w.cost {
+		w.seqs, w.layout, w.cost = seqs, l, l.cost
+	}
+	return w
 }
