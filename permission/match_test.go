@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/agenttool/tool/internal/wildcard"
 )
 
 func TestMatch(t *testing.T) {
@@ -22,7 +24,7 @@ func TestMatch(t *testing.T) {
 		{"*", "a/b\nc", true},
 		{"**", "a", true},
 		{"a", "a", true},
-		{"a", "A", foldsCase},
+		{"a", "A", wildcard.FoldsCase},
 		{"a", "a\n", false}, // anchored; a trailing newline counts
 		{"src/*", "src/a/b.go", true},
 		{"src/*", "src/", true},
@@ -83,7 +85,7 @@ func TestMatch(t *testing.T) {
 }
 
 func TestMatchAllocatesNothing(t *testing.T) {
-	if foldsCase {
+	if wildcard.FoldsCase {
 		t.Skip("folding case allocates")
 	}
 	rules := []Ruleset{{{"*", "*", Allow}, {"bash", "git ? *", Ask}}}
@@ -98,11 +100,10 @@ func TestMatchAllocatesNothing(t *testing.T) {
 // hostile are patterns on which a matcher that backtracks over every star does not end.
 func hostile(n int) map[string][2]string {
 	return map[string][2]string{
-		"stars":     {strings.Repeat("*a", n/2) + "b", strings.Repeat("a", 64<<10)},
-		"one piece": {"*" + strings.Repeat("a", n) + "b*", strings.Repeat("a", 64<<10)},
-		"questions": {strings.Repeat("*a?", n/3) + "b", strings.Repeat("a", 64<<10)},
-		// The one case that costs the product of both lengths, and so a smaller one.
-		"one piece with questions": {"*" + strings.Repeat("a?", n/8) + "b*", strings.Repeat("a", 16<<10)},
+		"stars":                    {strings.Repeat("*a", n/2) + "b", strings.Repeat("a", 64<<10)},
+		"one piece":                {"*" + strings.Repeat("a", n) + "b*", strings.Repeat("a", 64<<10)},
+		"questions":                {strings.Repeat("*a?", n/3) + "b", strings.Repeat("a", 64<<10)},
+		"one piece with questions": {"*" + strings.Repeat("a?", n/2) + "b*", strings.Repeat("a", 64<<10)},
 		"tail":                     {strings.Repeat("*", n) + "b", strings.Repeat("a", 64<<10)},
 	}
 }
@@ -176,10 +177,12 @@ func FuzzMatch(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, pattern, s string) {
 		got := Match(pattern, s)
-		if foldsCase || !utf8.ValidString(pattern) || len(pattern) > 200 || len(s) > 2000 {
+		if wildcard.FoldsCase || !utf8.ValidString(pattern) || len(pattern) > 200 || len(s) > 2000 {
 			return
 		}
-		require.Equal(t, byRegexp(t, pattern, s), got, "Match(%q, %q), regexp", pattern, s)
+		if utf8.ValidString(s) || !strings.ContainsRune(pattern, utf8.RuneError) { // else a regexp takes a stray byte for U+FFFD
+			require.Equal(t, byRegexp(t, pattern, s), got, "Match(%q, %q), regexp", pattern, s)
+		}
 		if strings.Count(pattern, "*") > 4 || len(s) > 40 || !utf8.ValidString(s) {
 			return
 		}

@@ -1,0 +1,6 @@
+//go:build !windows
+
+package wildcard
+
+// FoldsCase says whether names that differ only in case are one file or program.
+const FoldsCase = false

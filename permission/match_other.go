@@ -1,5 +1,0 @@
-//go:build !windows
-
-package permission
-
-const foldsCase = false

@@ -1,3 +1,0 @@
-package permission
-
-const foldsCase = true
