@@ -24,7 +24,7 @@ type globInput struct {
 }
 
 func defineGlob(ts *Toolset) (operation, error) {
-	return define(ts, tool.Def{
+	return defineChange(ts, tool.Def{
 		Name: "glob", Title: "Glob", Description: strings.TrimSpace(globDescription),
 		Hints:    tool.Hints{ReadOnly: true, Idempotent: true},
 		Parallel: true, MaxOutput: -1,
@@ -32,7 +32,7 @@ func defineGlob(ts *Toolset) (operation, error) {
 	}, ts.planGlob)
 }
 
-func (ts *Toolset) planGlob(ctx context.Context, call *tool.Call, in globInput) (*plan, error) {
+func (ts *Toolset) planGlob(ctx context.Context, a *attempt, in globInput) (*plan, error) {
 	base, pattern := in.Path, in.Pattern
 	if filepath.IsAbs(pattern) {
 		base, pattern = ts.splitAbsolute(pattern)
@@ -55,7 +55,7 @@ func (ts *Toolset) planGlob(ctx context.Context, call *tool.Call, in globInput) 
 	if err != nil {
 		return nil, err
 	}
-	p := &plan{asks: ts.spared(call, l, ts.askSearch(l, "glob", in.Pattern, in.Path))}
+	p := &plan{asks: ts.spared(a.call, l, ts.askSearch(l, &a.reading, "glob", in.Pattern, in.Path))}
 	fail := ts.missing(ctx, l)
 	if fail == nil && !l.isDir() {
 		fail = fmt.Errorf("%s is a file; path must be a directory", l.given)
@@ -67,7 +67,9 @@ func (ts *Toolset) planGlob(ctx context.Context, call *tool.Call, in globInput) 
 		p.fail = fail
 		return p, nil
 	}
-	p.apply = func(ctx context.Context, _ *tool.Call) (*outcome, error) { return ts.findFiles(ctx, l, pattern, in) }
+	p.apply = func(ctx context.Context, _ *tool.Call) (*outcome, error) {
+		return ts.findFiles(ctx, l, &a.reading, pattern, in)
+	}
 	return p, nil
 }
 
@@ -122,13 +124,13 @@ func (ts *Toolset) throughLink(base, pattern string) (dir, rest string) {
 	return filepath.Join(base, front), "./" + rest
 }
 
-func (ts *Toolset) findFiles(ctx context.Context, l location, pattern string, in globInput) (*outcome, error) {
+func (ts *Toolset) findFiles(ctx context.Context, l location, rules *readRules, pattern string, in globInput) (*outcome, error) {
 	place, err := ts.searchPlace(l)
 	if err != nil {
 		return nil, err
 	}
 	defer place.done()
-	q := search.GlobQuery{Scope: place.scope(ts), Pattern: pattern, Limit: in.Limit, Offset: in.Offset, Hints: hintTime}
+	q := search.GlobQuery{Scope: place.scope(ts, rules, false), Pattern: pattern, Limit: in.Limit, Offset: in.Offset, Hints: hintTime}
 	if q.Limit == 0 {
 		q.Limit = ts.limits.Matches
 	}
@@ -174,7 +176,10 @@ func (ts *Toolset) findFiles(ctx context.Context, l location, pattern string, in
 		res.Stats.Ignored = 0
 	}
 	res.Exact = res.Exact && res.Stats.Unreadable == 0
-	res.Stats.Private = 0 // names are listed
+	if n := res.Stats.Denied; n > 0 {
+		fmt.Fprintf(&b, "(not listed: %s that the permissions deny reading)\n", plural(n, "file"))
+	}
+	res.Stats.Private, res.Stats.Denied = 0, 0 // names of secret files are listed
 	notes(&b, &res.Stats, res.TimedOut, nothing, ts.limits.SearchTime)
 	return &outcome{result: &tool.Result{
 		Title: clip(in.Pattern, 200), Text: strings.TrimRight(b.String(), "\n"),

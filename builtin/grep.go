@@ -35,7 +35,7 @@ type grepInput struct {
 }
 
 func defineGrep(ts *Toolset) (operation, error) {
-	return define(ts, tool.Def{
+	return defineChange(ts, tool.Def{
 		Name: "grep", Title: "Grep", Description: strings.TrimSpace(grepDescription),
 		Hints:    tool.Hints{ReadOnly: true, Idempotent: true},
 		Parallel: true, MaxOutput: -1,
@@ -43,7 +43,7 @@ func defineGrep(ts *Toolset) (operation, error) {
 	}, ts.planGrep)
 }
 
-func (ts *Toolset) planGrep(ctx context.Context, call *tool.Call, in grepInput) (*plan, error) {
+func (ts *Toolset) planGrep(ctx context.Context, a *attempt, in grepInput) (*plan, error) {
 	q, note, err := in.query()
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (ts *Toolset) planGrep(ctx context.Context, call *tool.Call, in grepInput) 
 	for i, g := range q.Include {
 		q.Include[i] = ts.includeBelow(g)
 	}
-	p := &plan{asks: ts.spared(call, l, ts.askSearch(l, "grep", in.Pattern, in.Path))}
+	p := &plan{asks: ts.spared(a.call, l, ts.askSearch(l, &a.reading, "grep", in.Pattern, in.Path))}
 	if l.secret && !l.isDir() && !l.spill {
 		p.asks = append(p.asks, ask{req: pathRequest("read", "Read "+l.display, l.display, true)})
 	}
@@ -80,7 +80,7 @@ func (ts *Toolset) planGrep(ctx context.Context, call *tool.Call, in grepInput) 
 		return p, nil
 	}
 	p.apply = func(ctx context.Context, _ *tool.Call) (*outcome, error) {
-		return ts.findLines(ctx, l, wild, q, note, in)
+		return ts.findLines(ctx, l, &a.reading, wild, q, note, in)
 	}
 	return p, nil
 }
@@ -132,19 +132,16 @@ func (in *grepInput) query() (q search.Query, note string, err error) {
 // fewMatches is how many matches are shown with context without being asked to.
 const fewMatches, autoContext = 3, 2
 
-func (ts *Toolset) findLines(ctx context.Context, l location, wild string, q search.Query, note string, in grepInput) (*outcome, error) {
+func (ts *Toolset) findLines(ctx context.Context, l location, rules *readRules, wild string, q search.Query, note string, in grepInput) (*outcome, error) {
 	place, err := ts.searchPlace(l)
 	if err != nil {
 		return nil, err
 	}
 	defer place.done()
-	s := place.scope(ts)
+	s := place.scope(ts, rules, l.secret && !l.isDir())
 	s.Include, s.Types, s.NoIgnore = q.Include, q.Types, q.NoIgnore
 	if wild != "" {
 		s.Paths = []string{path.Join(glob.Quote(place.name), wild)}
-	}
-	if l.secret && !l.isDir() {
-		s.Private = nil // it was asked for by name, and allowed
 	}
 	q.Scope = s
 	if q.Limit == 0 {

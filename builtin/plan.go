@@ -68,6 +68,7 @@ type attempt struct {
 	formatted map[string]formatted // what the host's formatter made of which content
 	server    serverEdits          // what a language server wants done
 	dry       bool                 // nothing will be run: no server is asked
+	reading   readRules            // what is known of rules about reading
 }
 
 // ask is one permission that a plan needs. Two asks with the same request and

@@ -74,22 +74,28 @@ func (ts *Toolset) searchPlace(l location) (*searchPlace, error) {
 }
 
 // shown is how a path below the root is told to the model.
-func (p *searchPlace) shown(name string) string {
+func (p *searchPlace) shown(name string) string { return visible(p.path(name)) }
+
+// path is a path below the root as the other tools know it.
+func (p *searchPlace) path(name string) string {
 	if p.base == "" {
-		return visible(name)
+		return name
 	}
-	return visible(path.Join(p.base, name))
+	return path.Join(p.base, name)
 }
 
-// scope is the part of a query that glob and grep share.
-func (p *searchPlace) scope(ts *Toolset) search.Scope {
+// scope is the part of a query that glob and grep share. With named the content of
+// a secret file was asked for, and allowed.
+func (p *searchPlace) scope(ts *Toolset, rules *readRules, named bool) search.Scope {
 	s := search.Scope{Timeout: ts.limits.SearchTime}
 	if p.name != "" {
 		s.Paths = []string{p.name}
 	}
-	if !p.at.spill {
-		s.Private = func(name string) bool { return ts.fsys.names.secret(name) }
+	if p.at.spill || named {
+		return s
 	}
+	privacy := rules.privacy(ts.fsys.names.secret)
+	s.Private = func(name string) search.Privacy { return privacy(p.path(name)) }
 	return s
 }
 
@@ -102,7 +108,7 @@ func (ts *Toolset) searchBase(name string) (location, error) {
 }
 
 // askSearch returns the questions of a search below l.
-func (ts *Toolset) askSearch(l location, permission, pattern, name string) []ask {
+func (ts *Toolset) askSearch(l location, rules *readRules, permission, pattern, name string) []ask {
 	if l.spill {
 		return nil
 	}
@@ -110,6 +116,7 @@ func (ts *Toolset) askSearch(l location, permission, pattern, name string) []ask
 		req: &tool.Request{
 			Permission: permission, Title: "Search for " + clip(pattern, 200),
 			Patterns: []string{pattern}, Always: []string{"*"},
+			Judge:    rules.judge(permission, []string{pattern}),
 			Metadata: map[string]any{"pattern": pattern, "path": name},
 		},
 		effect: l.abs,
@@ -128,6 +135,7 @@ func notes(b *strings.Builder, st *search.Stats, timedOut, nothing bool, limit t
 		text      string
 	}{
 		{st.Private, "file", "files", "with secrets; name one as path to ask for it"},
+		{st.Denied, "file", "files", "that the permissions deny reading"},
 		{st.Unreadable, "file or directory", "files or directories", "that could not be read"},
 		{st.TooLarge, "file", "files", "too large for this search"},
 	} {
@@ -152,7 +160,7 @@ func notes(b *strings.Builder, st *search.Stats, timedOut, nothing bool, limit t
 // skipped is what the metadata of a search say of the same.
 func skipped(st *search.Stats) map[string]any {
 	return map[string]any{
-		"binary": st.Binary, "secret": st.Private, "unreadable": st.Unreadable,
+		"binary": st.Binary, "secret": st.Private, "denied": st.Denied, "unreadable": st.Unreadable,
 		"ignored": st.Ignored, "tooLarge": st.TooLarge,
 	}
 }

@@ -127,8 +127,7 @@ func (g *grep) file(w *worker, d *dir, rel, name []byte, k kind) {
 		w.stats.Files--
 		return
 	}
-	if g.q.Private != nil && g.q.Private(string(rel)) {
-		w.stats.Private++
+	if w.private(rel) != Public {
 		return
 	}
 	if !g.prune.Load() && g.q.TotalsWithin > 0 && g.top.bound.Load() != nil && time.Since(g.begun) > g.q.TotalsWithin {
@@ -159,6 +158,22 @@ func (g *grep) file(w *worker, d *dir, rel, name []byte, k kind) {
 	defer f.close()
 	gw := w.state.(*grepWorker)
 	gw.search(f, rel, d.local)
+}
+
+// private asks what may be done with a file and counts it if that is not everything.
+func (w *worker) private(rel []byte) Privacy {
+	if w.scope.Private == nil {
+		return Public
+	}
+	p := w.scope.Private(string(rel))
+	switch p {
+	case Public:
+	case Secret:
+		w.stats.Private++
+	default:
+		w.stats.Denied++
+	}
+	return p
 }
 
 // result sorts what was found and cuts out the page that was asked for.

@@ -168,6 +168,9 @@ func (g *globber) passed(w *worker, rel []byte, isDir bool) {
 }
 
 func (g *globber) found(w *worker, d *dir, rel, name []byte, k kind) {
+	if k != kindDir && w.private(rel) == Denied {
+		return
+	}
 	in, err := w.fs.lstat(d, name)
 	if err != nil {
 		return // gone meanwhile

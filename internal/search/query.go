@@ -27,6 +27,15 @@ const (
 	HiddenSkipped
 )
 
+// Privacy says what may be done with a file.
+type Privacy uint8
+
+const (
+	Public Privacy = iota
+	Secret         // its name may be told, its content may not
+	Denied         // neither
+)
+
 // A Scope says which files a query is about. The zero value is every file below
 // the root that is not ignored.
 type Scope struct {
@@ -52,9 +61,10 @@ type Scope struct {
 	// more than 1000 deep is counted as unreadable.)
 	MaxDepth int
 	// Private, if not nil, is asked about every file before it is opened, with
-	// its path relative to the root. If it says true the content is not
-	// touched. Files and Glob do not ask it. It is called concurrently.
-	Private func(path string) bool
+	// its path relative to the root. The content of one that is not public is not
+	// touched, and Glob passes over what is denied. Files does not ask it. It is
+	// called concurrently.
+	Private func(path string) Privacy
 	// Timeout ends the search; what was found so far is returned. 0 means none
 	// but that of the context.
 	Timeout time.Duration
@@ -169,7 +179,8 @@ type Stats struct {
 	HiddenFiles int // entries left out by Scope.Hidden
 	Binary      int // files with NUL bytes
 	TooLarge    int // files too large for multiline search or for decoding
-	Private     int // files left out by Scope.Private
+	Private     int // files left out because Scope.Private said Secret
+	Denied      int // files left out because it said Denied
 	Unreadable  int // files and directories that could not be opened or read
 	Special     int // directories of virtual file systems
 	Links       int // links not followed, among them those that lead nowhere
@@ -183,7 +194,7 @@ type Stats struct {
 // Skipped is the number of files and directories in scope whose content is
 // unknown to the search for other reasons than being asked to leave them out.
 func (s *Stats) Skipped() int {
-	return s.Binary + s.TooLarge + s.Private + s.Unreadable + s.Special
+	return s.Binary + s.TooLarge + s.Private + s.Denied + s.Unreadable + s.Special
 }
 
 // A Problem is a path that could not be searched.
@@ -210,6 +221,7 @@ func (s *Stats) add(o *Stats) {
 	s.Binary += o.Binary
 	s.TooLarge += o.TooLarge
 	s.Private += o.Private
+	s.Denied += o.Denied
 	s.Unreadable += o.Unreadable
 	s.Special += o.Special
 	s.Links += o.Links

@@ -437,20 +437,35 @@ nothing
 }
 
 func TestPrivateAndTemporary(t *testing.T) {
-	dir := tree(t, "-- .env --\nKEY=foo\n-- a.txt --\nfoo\n-- a.txt.tmp~ --\nfoo\n")
+	dir := tree(t, "-- .env --\nKEY=foo\n-- a.txt --\nfoo\n-- a.txt.tmp~ --\nfoo\n-- no.txt --\nfoo\n")
 	each(t, Options{TempSuffix: ".tmp~"}, func(t *testing.T, e *Engine) {
-		r := grepIn(t, e, dir, Query{Pattern: "foo", Scope: Scope{Private: func(p string) bool { return strings.HasPrefix(filepath.Base(p), ".env") }}})
+		scope := Scope{Private: func(p string) Privacy {
+			switch filepath.Base(p) {
+			case ".env":
+				return Secret
+			case "no.txt":
+				return Denied
+			}
+			return Public
+		}}
+		r := grepIn(t, e, dir, Query{Pattern: "foo", Scope: scope})
 		assert.Equal(t, "a.txt:1:foo\n", show(r))
 		assert.Equal(t, 1, r.Stats.Private)
+		assert.Equal(t, 1, r.Stats.Denied)
+		assert.Equal(t, 2, r.Stats.Skipped())
+		g, err := e.Glob(t.Context(), openRoot(t, dir), GlobQuery{Pattern: "*", Scope: scope})
+		require.NoError(t, err)
+		assert.Equal(t, 2, g.Total, "what is denied is not named")
+		assert.Equal(t, 1, g.Stats.Denied)
 		l, err := e.Files(t.Context(), openRoot(t, dir), Scope{})
 		require.NoError(t, err)
-		assert.Equal(t, []string{".env", "a.txt"}, l.Paths)
+		assert.Equal(t, []string{".env", "a.txt", "no.txt"}, l.Paths)
 	})
 }
 
 func TestPanicOfAHookIsAnError(t *testing.T) {
 	dir := tree(t, project)
-	_, err := New(Options{}).Grep(t.Context(), openRoot(t, dir), Query{Pattern: "foo", Scope: Scope{Private: func(string) bool { panic("oh") }}})
+	_, err := New(Options{}).Grep(t.Context(), openRoot(t, dir), Query{Pattern: "foo", Scope: Scope{Private: func(string) Privacy { panic("oh") }}})
 	require.EqualError(t, err, "search: panic: oh")
 	var p *PanicError
 	require.ErrorAs(t, err, &p)
@@ -493,7 +508,7 @@ func TestDeadlineAndCancellation(t *testing.T) {
 		assert.Nil(t, r.Hints)
 
 		ctx, cancel := context.WithCancel(t.Context())
-		q := Query{Pattern: "foo", Scope: Scope{Private: func(string) bool { cancel(); return false }}}
+		q := Query{Pattern: "foo", Scope: Scope{Private: func(string) Privacy { cancel(); return Public }}}
 		r, err = e.Grep(ctx, root, q)
 		require.ErrorIs(t, err, context.Canceled)
 		require.NotNil(t, r)

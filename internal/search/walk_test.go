@@ -397,9 +397,9 @@ func TestOpenFilesAreBounded(t *testing.T) {
 	before := openFiles()
 	each(t, Options{Workers: 4}, func(t *testing.T, e *Engine) {
 		top := make(chan int, 5000)
-		r := grepIn(t, e, dir, Query{Pattern: "foo", Scope: Scope{Private: func(string) bool {
+		r := grepIn(t, e, dir, Query{Pattern: "foo", Scope: Scope{Private: func(string) Privacy {
 			top <- openFiles()
-			return false
+			return Public
 		}}})
 		close(top)
 		assert.Equal(t, 2001, r.Matches)
