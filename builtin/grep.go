@@ -318,7 +318,11 @@ func (r *grepText) nothing() {
 			{h.Literal, "if the pattern were plain text (literal=true)"},
 		} {
 			if x.n > 0 {
-				fmt.Fprintf(&r.b, "(%s %s)\n", plural(x.n, "match"), x.text)
+				least := ""
+				if !h.Complete {
+					least = "at least "
+				}
+				fmt.Fprintf(&r.b, "(%s%s %s)\n", least, plural(x.n, "match"), x.text)
 			}
 		}
 		if h.Ignored > 0 {

@@ -66,6 +66,9 @@ const margin = 4 << 10
 func (g *grepWorker) long(f file, rel, text []byte) (n int, more bool) {
 	w, e := g.w, &g.e
 	line := g.m.Stream()
+	for _, a := range g.grep.others {
+		a.partly.Store(true)
+	}
 	found := false
 	tail := make([]byte, 0, 2*margin)
 	offset := 0     // of the current piece in the line

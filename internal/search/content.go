@@ -243,6 +243,12 @@ func (g *grepWorker) lastBlock(f file, text []byte) {
 func (g *grepWorker) block(f file, text []byte) bool {
 	at := g.m.Lines(text, g.w.at[:0])
 	g.w.at = at
+	if len(at) == 0 && g.e.count == 0 && len(g.others) > 0 && g.matches.Load() == 0 {
+		for i, m := range g.others {
+			g.w.at = m.Lines(text, g.w.at[:0])
+			g.grep.others[i].lines.Add(int64(len(g.w.at)))
+		}
+	}
 	return g.hits(f, text, at)
 }
 

@@ -18,7 +18,7 @@ import (
 func (e *Engine) Grep(ctx context.Context, root *os.Root, q Query) (*Result, error) {
 	inner, cancel := withTimeout(ctx, q.Timeout)
 	defer cancel()
-	r, err := e.grep(inner, root, &q)
+	r, g, err := e.grep(inner, root, &q)
 	if r == nil {
 		return nil, err
 	}
@@ -28,7 +28,7 @@ func (e *Engine) Grep(ctx context.Context, root *os.Root, q Query) (*Result, err
 		return r, err
 	}
 	if r.Matches == 0 && r.Exact && q.Hints > 0 {
-		r.Hints = e.grepHints(ctx, root, q, &r.Stats)
+		r.Hints = e.grepHints(ctx, root, q, &r.Stats, g)
 	}
 	return r, nil
 }
@@ -41,14 +41,14 @@ func endedWith(outer, inner context.Context, err error) (bool, error) {
 	return ended(outer, inner)
 }
 
-func (e *Engine) grep(ctx context.Context, root *os.Root, q *Query) (*Result, error) {
+func (e *Engine) grep(ctx context.Context, root *os.Root, q *Query) (*Result, *grep, error) {
 	p, err := e.pattern(q.Pattern, pattern.Options{Case: q.Case, Literal: q.Literal, Word: q.Word, Multiline: q.Multiline})
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	f, err := e.filter(&q.Scope, false)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	limit := q.Limit
 	if limit == 0 {
@@ -67,19 +67,22 @@ func (e *Engine) grep(ctx context.Context, root *os.Root, q *Query) (*Result, er
 		g.width = DefaultLineWidth
 	}
 	g.prune.Store(q.TotalsWithin < 0)
+	if q.Hints > 0 {
+		g.others = e.alternatives(q, p)
+	}
 	w, err := e.walk(root, &q.Scope, f, g)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	defer w.fs.close()
 	starts, err := w.starts(&q.Scope)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if err := w.run(ctx, starts); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return g.result(w), nil
+	return g.result(w), g, nil
 }
 
 // grep is the visitor of a search by content.
@@ -97,6 +100,8 @@ type grep struct {
 	partial atomic.Bool // something was not counted to its end
 	matches atomic.Int64
 	files   atomic.Int64
+
+	others []*alternative // looked for in the same pass as long as nothing was found
 }
 
 // grepWorker is what a worker needs for it.
@@ -105,15 +110,24 @@ type grepWorker struct {
 	w *worker
 	m *pattern.Matcher
 	e emitter
+
+	others []*pattern.Matcher // one for each of grep.others
 }
 
 func (g *grep) begin(w *worker) {
-	w.state = &grepWorker{grep: g, w: w, m: g.p.Matcher(&w.stop)}
+	gw := &grepWorker{grep: g, w: w, m: g.p.Matcher(&w.stop)}
+	for _, a := range g.others {
+		gw.others = append(gw.others, a.p.Matcher(&w.stop))
+	}
+	w.state = gw
 }
 
 func (g *grep) end(w *worker) {
 	gw := w.state.(*grepWorker)
 	gw.m.Release()
+	for _, m := range gw.others {
+		m.Release()
+	}
 	w.lines, w.text = gw.e.lines[:0], gw.e.text[:0]
 }
 

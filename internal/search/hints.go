@@ -3,12 +3,50 @@ package search
 import (
 	"context"
 	"os"
+	"sync/atomic"
 	"time"
+
+	"github.com/agenttool/tool/internal/search/pattern"
 )
 
-// grepHints looks for reasons why a search found nothing: each question gets a
-// share of the time. Only counts are asked for, so it holds no lines.
-func (e *Engine) grepHints(ctx context.Context, root *os.Root, q Query, st *Stats) *Hints {
+// An alternative is another way to mean a pattern, which costs little to look for
+// while the text is at hand anyway.
+type alternative struct {
+	p      *pattern.Pattern
+	opt    pattern.Options
+	lines  atomic.Int64
+	partly atomic.Bool // some text was not looked at
+}
+
+// alternatives returns what else to look for as long as nothing is found: the
+// pattern in another case, and as plain text. What only the automaton could find
+// would slow down a search that does find something, and is left for later.
+func (e *Engine) alternatives(q *Query, p *pattern.Pattern) []*alternative {
+	if p.Multiline {
+		return nil
+	}
+	var out []*alternative
+	opt := pattern.Options{Case: q.Case, Literal: q.Literal, Word: q.Word}
+	add := func(o pattern.Options) {
+		if p, err := e.pattern(q.Pattern, o); err == nil && p.Quick() && !p.Multiline {
+			out = append(out, &alternative{p: p, opt: o})
+		}
+	}
+	if fold := opt; q.Case == pattern.Sensitive {
+		fold.Case = pattern.Insensitive
+		add(fold)
+	}
+	if plain := opt; !q.Literal && !isPlain(q.Pattern) {
+		plain.Literal = true
+		add(plain)
+	}
+	return out
+}
+
+// grepHints looks for reasons why a search found nothing, as far as it has not
+// counted them itself: each question gets a share of the time. Only counts are
+// asked for, so it holds no lines.
+func (e *Engine) grepHints(ctx context.Context, root *os.Root, q Query, st *Stats, g *grep) *Hints {
 	ctx, cancel := context.WithTimeout(ctx, q.Hints)
 	defer cancel()
 	h := &Hints{Complete: true}
@@ -16,13 +54,20 @@ func (e *Engine) grepHints(ctx context.Context, root *os.Root, q Query, st *Stat
 		again := q
 		again.Output, again.Limit, again.Offset, again.Hints, again.TotalsWithin = Counts, 1, 0, 0, 0
 		change(&again)
+		for _, a := range g.others {
+			if !again.left && (a.opt == pattern.Options{Case: again.Case, Literal: again.Literal, Word: again.Word}) {
+				*to = int(a.lines.Load())
+				h.Complete = h.Complete && !a.partly.Load()
+				return
+			}
+		}
 		left := q.Hints
 		if end, ok := ctx.Deadline(); ok {
 			left = time.Until(end)
 		}
 		inner, cancel := context.WithTimeout(ctx, left/time.Duration(share))
 		defer cancel()
-		r, err := e.grep(inner, root, &again)
+		r, _, err := e.grep(inner, root, &again)
 		if err != nil {
 			return
 		}
@@ -30,13 +75,13 @@ func (e *Engine) grepHints(ctx context.Context, root *os.Root, q Query, st *Stat
 		h.Complete = h.Complete && r.Exact && inner.Err() == nil
 	}
 	if q.Case == 0 {
-		ask(&h.OtherCase, 3, func(a *Query) { a.Case = 1 })
+		ask(&h.OtherCase, 3, func(a *Query) { a.Case = pattern.Insensitive })
 	}
 	if !q.Literal && !isPlain(q.Pattern) {
 		ask(&h.Literal, 2, func(a *Query) { a.Literal = true })
 	}
 	if st.Ignored+st.HiddenFiles > 0 {
-		ask(&h.Ignored, 1, func(a *Query) { a.NoIgnore, a.Hidden = true, HiddenShown })
+		ask(&h.Ignored, 1, func(a *Query) { a.left = true })
 	}
 	return h
 }

@@ -68,6 +68,8 @@ type Scope struct {
 	// Timeout ends the search; what was found so far is returned. 0 means none
 	// but that of the context.
 	Timeout time.Duration
+
+	left bool // only what ignore rules and Hidden leave out
 }
 
 // Output says what is wanted of the files that match.

@@ -27,10 +27,11 @@ type filter struct {
 	hidden   bool // pass over names that begin with a dot
 	temp     string
 	noIgnore bool
+	left     bool // only what would be passed over
 }
 
 func (e *Engine) filter(s *Scope, named bool) (*filter, error) {
-	f := &filter{temp: e.opt.TempSuffix, noIgnore: s.NoIgnore}
+	f := &filter{temp: e.opt.TempSuffix, noIgnore: s.NoIgnore, left: s.left}
 	var includes []string
 	for _, g := range s.Include {
 		if x, ok := strings.CutPrefix(g, "!"); ok {

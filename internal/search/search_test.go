@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 	"unicode/utf16"
@@ -581,6 +582,31 @@ func TestHints(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, Hints{Ignored: 1, Complete: true}, *g.Hints)
 		assert.Equal(t, 1, g.Hidden)
+	})
+}
+
+// TestHintsReadNothingTwice: why nothing was found is mostly known from the search
+// itself; only what was ignored is read afterwards.
+func TestHintsReadNothingTwice(t *testing.T) {
+	dir := tree(t, project)
+	write(t, dir, "case.txt", "Needle\nneedle(x\n")
+	each(t, Options{}, func(t *testing.T, e *Engine) {
+		var mu sync.Mutex
+		read := map[string]int{}
+		q := Query{Pattern: `NEEDLE\(x|NEEDLE`, Hints: time.Minute}
+		q.Private = func(p string) Privacy {
+			mu.Lock()
+			defer mu.Unlock()
+			read[p]++
+			return Public
+		}
+		r := grepIn(t, e, dir, q)
+		require.Zero(t, r.Matches)
+		assert.Equal(t, Hints{OtherCase: 2, Complete: true}, *r.Hints)
+		for p, n := range read {
+			assert.Equal(t, 1, n, p)
+		}
+		assert.Greater(t, len(read), r.Stats.Files, "what is ignored was read for the hint")
 	})
 }
 

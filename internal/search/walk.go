@@ -42,6 +42,7 @@ type task struct {
 	level *ignore.Level
 	depth int
 	start *start
+	left  bool // below something that was passed over, with filter.left
 	d     *dir
 	part  listing
 }
@@ -223,7 +224,9 @@ func (w *walk) work() {
 		case t.d != nil:
 			wk.batch(&t)
 		case t.start.file != "":
-			wk.named(&t)
+			if !w.filter.left {
+				wk.named(&t)
+			}
 		default:
 			wk.directory(&t)
 		}
@@ -313,7 +316,7 @@ func (w *worker) directory(t *task) {
 				more = false
 			}
 		}
-		if first && !w.filter.noIgnore {
+		if first && !w.filter.noIgnore && !t.left {
 			level = w.level(t, d, !more)
 		}
 		w.files.reset()
@@ -374,16 +377,24 @@ func (w *worker) classify(t *task, d *dir, level *ignore.Level, name []byte, k k
 	if k == kindSpecial {
 		return
 	}
-	isDir := k == kindDir
-	if f.hidden && name[0] == '.' {
-		w.stats.HiddenFiles++
-		w.visit.passed(w, rel, isDir)
-		return
-	}
-	if !f.noIgnore && level != nil && level.Match(path, isDir) == ignore.Ignored {
-		w.stats.Ignored++
-		w.visit.passed(w, rel, isDir)
-		return
+	isDir, left := k == kindDir, t.left
+	if !left {
+		hidden := f.hidden && name[0] == '.'
+		ignored := !hidden && !f.noIgnore && level != nil && level.Match(path, isDir) == ignore.Ignored
+		switch {
+		case f.left:
+			if left = hidden || ignored; !left && !isDir {
+				return
+			}
+		case hidden:
+			w.stats.HiddenFiles++
+			w.visit.passed(w, rel, isDir)
+			return
+		case ignored:
+			w.stats.Ignored++
+			w.visit.passed(w, rel, isDir)
+			return
+		}
 	}
 	if isDir {
 		if !f.enters(rel, w.from) || t.start.only != nil && !t.start.reaches(rel) {
@@ -400,7 +411,7 @@ func (w *worker) classify(t *task, d *dir, level *ignore.Level, name []byte, k k
 			w.failed(string(rel), errTooDeep)
 			return
 		}
-		w.subs = append(w.subs, task{path: string(rel), level: level, depth: t.depth + 1, start: t.start})
+		w.subs = append(w.subs, task{path: string(rel), level: level, depth: t.depth + 1, start: t.start, left: left})
 		return
 	}
 	if !f.wanted(rel, w.from) || t.start.only != nil && !t.start.covers(rel) {

@@ -227,6 +227,10 @@ func (p *Pattern) compileStd() {
 	})
 }
 
+// Quick reports whether lines are found by the strings in them, and not by the
+// automaton.
+func (p *Pattern) Quick() bool { return p.find != nil && !p.prog.Always() }
+
 // Strategy describes how lines are found: "literal", "prefilter", "automaton"
 // or "every line".
 func (p *Pattern) Strategy() string {
