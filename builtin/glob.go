@@ -155,7 +155,14 @@ func (ts *Toolset) findFiles(ctx context.Context, l location, rules *readRules, 
 		fmt.Fprintf(&b, "No files match %s.\n", clip(in.Pattern, 200))
 		if h := res.Hints; h != nil {
 			if h.OtherCase > 0 {
-				fmt.Fprintf(&b, "(%s would match if case were ignored)\n", plural(h.OtherCase, "file"))
+				var like []string
+				for _, p := range h.Paths {
+					like = append(like, place.shown(p))
+				}
+				if h.OtherCase > len(like) {
+					like = append(like, "…")
+				}
+				fmt.Fprintf(&b, "(%s would match if case were ignored: %s)\n", plural(h.OtherCase, "file"), strings.Join(like, ", "))
 			}
 			res.Hidden = max(res.Hidden, h.Ignored)
 		}

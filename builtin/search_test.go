@@ -183,10 +183,10 @@ func Generated() {}
 		{in{"pattern": "One", "path": "b/*.go", "output": "count"}, "1 match in 1 file\nb/b.go: 1"},
 		{in{"pattern": "one", "ignoreCase": true, "output": "files", "limit": 1}, "3 files match\na.go\n\n(1 of 3 files shown; go on with offset=1, or narrow the pattern, path or include)"},
 		{in{"pattern": "one", "ignoreCase": true, "output": "files", "limit": 2, "offset": 1}, "3 files match\nb/b.go\nc.py"},
-		{in{"pattern": "ONE("}, "(the pattern is no regular expression: a \"(\" is not closed; it was searched as plain text)\nNo matches in 4 files.\n(3 matches if case were ignored (ignoreCase=true))\n(1 ignored files and directories were passed over; noIgnore=true searches them)"},
+		{in{"pattern": "ONE("}, "(the pattern is no regular expression: a \"(\" is not closed; it was searched as plain text)\nNo matches in 4 files.\n(3 matches if case were ignored (ignoreCase=true))\n(1 ignored file or directory was passed over; noIgnore=true searches it)"},
 		{in{"pattern": "Generated"}, "No matches in 4 files.\n(1 match in files that git ignores (noIgnore=true))"},
 		{in{"pattern": "Generated", "noIgnore": true, "output": "count"}, "1 match in 1 file\ngen/g.go: 1"},
-		{in{"pattern": "x", "include": "*.zig"}, "No matches in 0 files.\n(no file matches include *.zig)\n(1 ignored files and directories were passed over; noIgnore=true searches them)"},
+		{in{"pattern": "x", "include": "*.zig"}, "No matches in 0 files.\n(no file matches include *.zig)\n(1 ignored file or directory was passed over; noIgnore=true searches it)"},
 	} {
 		assert.Equal(t, c.want, b.ok("grep", c.args), "%v", c.args)
 	}

@@ -127,7 +127,11 @@ func (ts *Toolset) askSearch(l location, rules *readRules, permission, pattern, 
 // when nothing was found.
 func notes(b *strings.Builder, st *search.Stats, timedOut, nothing bool, limit time.Duration) {
 	if timedOut {
-		fmt.Fprintf(b, "(stopped after %s: not everything was searched; name a smaller path)\n", limit)
+		much := ""
+		if st.Searched > 0 && !nothing {
+			much = fmt.Sprintf(", %s of at least %d", plural(st.Searched, "file"), max(st.Files, st.Searched))
+		}
+		fmt.Fprintf(b, "(stopped after %s: not everything was searched%s; name a smaller path)\n", limit, much)
 	}
 	for _, n := range []struct {
 		count     int
@@ -152,7 +156,10 @@ func notes(b *strings.Builder, st *search.Stats, timedOut, nothing bool, limit t
 	if st.Binary > 0 {
 		fmt.Fprintf(b, "(not searched: %s)\n", plural(st.Binary, "binary file"))
 	}
-	if n := st.Ignored + st.HiddenFiles; n > 0 {
+	switch n := st.Ignored + st.HiddenFiles; {
+	case n == 1:
+		fmt.Fprintf(b, "(1 ignored file or directory was passed over; noIgnore=true searches it)\n")
+	case n > 1:
 		fmt.Fprintf(b, "(%d ignored files and directories were passed over; noIgnore=true searches them)\n", n)
 	}
 }

@@ -55,9 +55,8 @@ func (e *Engine) grepHints(ctx context.Context, root *os.Root, q Query, st *Stat
 		again.Output, again.Limit, again.Offset, again.Hints, again.TotalsWithin = Counts, 1, 0, 0, 0
 		change(&again)
 		for _, a := range g.others {
-			if !again.left && (a.opt == pattern.Options{Case: again.Case, Literal: again.Literal, Word: again.Word}) {
+			if !again.left && !a.partly.Load() && (a.opt == pattern.Options{Case: again.Case, Literal: again.Literal, Word: again.Word}) {
 				*to = int(a.lines.Load())
-				h.Complete = h.Complete && !a.partly.Load()
 				return
 			}
 		}
@@ -102,9 +101,9 @@ func (e *Engine) globHints(ctx context.Context, root *os.Root, q GlobQuery, st *
 	ctx, cancel := context.WithTimeout(ctx, q.Hints)
 	defer cancel()
 	h := &Hints{Complete: true}
-	ask := func(to *int, share int, change func(*GlobQuery)) {
+	ask := func(to *int, share int, change func(*GlobQuery)) []Entry {
 		again := q
-		again.Limit, again.Offset, again.Hints = 1, 0, 0
+		again.Limit, again.Offset, again.Hints = hintPaths, 0, 0
 		change(&again)
 		left := q.Hints
 		if end, ok := ctx.Deadline(); ok {
@@ -114,16 +113,19 @@ func (e *Engine) globHints(ctx context.Context, root *os.Root, q GlobQuery, st *
 		defer cancel()
 		r, err := e.glob(inner, root, &again)
 		if err != nil {
-			return
+			return nil
 		}
 		*to = r.Total
 		h.Complete = h.Complete && r.Exact && inner.Err() == nil
+		return r.Entries
 	}
 	if !q.Fold {
-		ask(&h.OtherCase, 2, func(a *GlobQuery) { a.Fold = true })
+		for _, x := range ask(&h.OtherCase, 2, func(a *GlobQuery) { a.Fold = true }) {
+			h.Paths = append(h.Paths, x.Path)
+		}
 	}
 	if st.Ignored+st.HiddenFiles > 0 {
-		ask(&h.Ignored, 1, func(a *GlobQuery) { a.NoIgnore, a.Hidden = true, HiddenShown })
+		ask(&h.Ignored, 1, func(a *GlobQuery) { a.left = true })
 	}
 	return h
 }

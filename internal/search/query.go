@@ -241,7 +241,11 @@ type Hints struct {
 	Ignored   int  // matches in ignored or hidden files
 	Literal   int  // matches if the pattern is taken as plain text
 	Complete  bool // everything was looked at within the time allowed
+	// Paths are the newest few of what Glob counted in OtherCase.
+	Paths []string
 }
+
+const hintPaths = 3
 
 // A GlobQuery is what Glob is asked.
 type GlobQuery struct {

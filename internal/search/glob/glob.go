@@ -1,6 +1,6 @@
 // Package glob matches slash-separated paths against patterns as people write
-// them: "*" and "?" within a name, "**" across directories, classes "[a-z]" and
-// "[!a-z]", alternatives "{a,b}" that may nest and may hold slashes.
+// them: "*" and "?" within a name, "**" across directories, classes "[a-z]",
+// "[!a-z]" and "[[:alpha:]]", alternatives "{a,b}" that may nest and may hold slashes.
 //
 // Alternatives are counted before they are expanded, and no pattern takes more
 // than time proportional to its length times that of the path. A name that
@@ -211,10 +211,32 @@ func classLen(s string) int {
 			i++
 		case s[i] == ']' && !first:
 			return i + 1
+		case s[i] == '[':
+			i += namedLen(s[i:])
+			continue
 		}
 		i++
 	}
 	return 0
+}
+
+// namedLen is the length of a class such as "[:alpha:]" at the start of s, or 1.
+func namedLen(s string) int {
+	if !strings.HasPrefix(s, "[:") {
+		return 1
+	}
+	if end := strings.Index(s, ":]"); end > 1 && strings.Trim(s[2:end], "abcdefghijklmnopqrstuvwxyz^") == "" {
+		return end + 2
+	}
+	return 1
+}
+
+const namedList = "there are alnum alpha ascii blank cntrl digit graph lower print punct space upper word xdigit"
+
+// named are the classes that have a name, ASCII as in regular expressions.
+var named = map[string]string{
+	"alnum": "09AZaz", "alpha": "AZaz", "ascii": "\x00\x7f", "blank": "\t\t  ", "cntrl": "\x00\x1f\x7f\x7f", "digit": "09",
+	"graph": "!~", "lower": "az", "print": " ~", "punct": "!/:@[`{~", "space": "\t\r  ", "upper": "AZ", "word": "09AZ__az", "xdigit": "09AFaf",
 }
 
 // count returns the number of alternatives of s, at most MaxAlternatives+1, or
@@ -392,6 +414,14 @@ func parseClass(s string) (token, string) {
 		return r
 	}
 	for in != "" {
+		if n := namedLen(in); n > 1 {
+			class, ok := named[in[2:n-2]]
+			if !ok {
+				return t, fmt.Sprintf("there is no class %s; %s", in[:n], namedList)
+			}
+			t.class, in = append(t.class, []rune(class)...), in[n:]
+			continue
+		}
 		lo := next()
 		hi := lo
 		if len(in) > 1 && in[0] == '-' {

@@ -57,6 +57,19 @@ func TestMatch(t *testing.T) {
 		{"*", "a/b", true},
 		{"**", "a/b", true},
 		{"a**b", "axxb", true},
+		{"[[:alpha:]]*.txt", "up.txt", true},
+		{"[[:alpha:]]*.txt", "1up.txt", false},
+		{"*[[:digit:]].txt", "x/a1.txt", true},
+		{"[![:digit:][:space:]]", "7", false},
+		{"[![:digit:][:space:]]", " ", false},
+		{"[![:digit:][:space:]]", "x", true},
+		{"[[:upper:]_-]x", "-x", true},
+		{"[[:upper:]_-]x", "ax", false},
+		{"[[:xdigit:]a-]x", "Fx", true},
+		{"[:alpha:]", "p", true}, // without the outer brackets it is a list of characters
+		{"[:alpha:]", "z", false},
+		{"[[:]", ":", true},
+		{"{[[:upper:]],[[:digit:]]}x", "7x", true},
 	} {
 		p, err := Compile(c.pattern, Options{})
 		if strings.HasPrefix(c.pattern, `a\{b,`) {
@@ -85,6 +98,8 @@ func TestErrors(t *testing.T) {
 		{"../x", 0, "leave"},
 		{"a/{..,b}/x", 3, "leave"},
 		{`a\`, 1, "backslash"},
+		{"x[[:letter:]]", 1, "there is no class [:letter:]; there are alnum"},
+		{"x[[:^alpha:]]", 1, "there is no class [:^alpha:]"},
 		{"", 0, "empty"},
 		{"./", 0, "empty"},
 		{"a\x00", 1, "NUL"},
@@ -203,7 +218,7 @@ func TestMatchDoesNotAllocate(t *testing.T) {
 }
 
 func FuzzCompile(f *testing.F) {
-	for _, s := range []string{"*.go", "{a,b{c,d}}/**", "[!a-z]?", `\{`, "!x/", "a/[id]/b", "..", "{..,a}/b"} {
+	for _, s := range []string{"*.go", "{a,b{c,d}}/**", "[!a-z]?", `\{`, "!x/", "a/[id]/b", "..", "{..,a}/b", "[[:alpha:]-z]", "[[:"} {
 		f.Add(s, "a/b")
 	}
 	f.Fuzz(func(t *testing.T, pattern, path string) {
