@@ -1,11 +1,8 @@
 package search
 
 import (
-	"bufio"
-	"errors"
 	"io"
 	"os"
-	"path"
 	"path/filepath"
 	"strings"
 
@@ -66,10 +63,10 @@ func (w *walk) load(d *dir, parent *ignore.Level, above, dirPath string, has [4]
 				l.Repository = true
 			} else if _, err := w.fs.lstat(d, []byte(".git/HEAD")); err == nil {
 				l.Repository = true
-				if f, err := w.fs.openPath(path.Join(dirPath, ".git/info/exclude")); err == nil {
-					l.Exclude = readRules(f)
-				}
 			}
+		}
+		if l.Repository {
+			l.Exclude, l.User = w.repository(dirPath).rules()
 		}
 	}
 	for i, to := range []**ignore.Rules{&l.GitIgnore, &l.Ignore, &l.RgIgnore} {
@@ -89,10 +86,19 @@ func (w *walk) load(d *dir, parent *ignore.Level, above, dirPath string, has [4]
 
 // readRules reads and closes an ignore file. What cannot be read has no rules.
 func readRules(f file) *ignore.Rules {
+	b, ok := readSmall(f)
+	if !ok {
+		return nil
+	}
+	return ignore.Parse(b)
+}
+
+// readSmall reads and closes a file of rules or settings.
+func readSmall(f file) (content []byte, ok bool) {
 	defer f.close()
 	in, err := f.stat()
 	if err != nil || in.kind != kindFile {
-		return nil
+		return nil, false
 	}
 	b := make([]byte, min(max(in.size, 0), maxRules)+1)
 	n := 0
@@ -103,7 +109,7 @@ func readRules(f file) *ignore.Rules {
 		}
 		n += k
 	}
-	return ignore.Parse(b[:n])
+	return b[:n], true
 }
 
 // levelAbove returns the rules that apply to the directory p from the
@@ -136,6 +142,7 @@ type outside struct {
 	known bool
 	above string
 	level *ignore.Level
+	abs   string // where the root is; "" if nothing outside may be read, or it is not known
 }
 
 func (w *walk) above() string {
@@ -166,7 +173,11 @@ func (w *walk) outer() *ignore.Level {
 	// The name may not lead to the root any more.
 	here, err1 := w.root.Stat(".")
 	there, err2 := os.Stat(abs)
-	if err1 != nil || err2 != nil || !os.SameFile(here, there) || isRepository(abs) {
+	if err1 != nil || err2 != nil || !os.SameFile(here, there) {
+		return level
+	}
+	w.outside.abs = abs
+	if isRepository(abs) {
 		return level
 	}
 	top := abs
@@ -187,7 +198,7 @@ func (w *walk) outer() *ignore.Level {
 	for part := range strings.SplitSeq(rel, "/") {
 		l := &ignore.Level{Parent: level, Dir: len(done), Repository: dir == top}
 		if l.Repository {
-			l.Exclude = rulesOutside(filepath.Join(dir, ".git", "info", "exclude"), true)
+			l.Exclude, l.User = repository{dir: dir, read: readOutside}.rules()
 		}
 		l.GitIgnore = rulesOutside(filepath.Join(dir, ".gitignore"), false)
 		l.Ignore = rulesOutside(filepath.Join(dir, ".ignore"), false)
@@ -214,89 +225,30 @@ func isRepository(dir string) bool {
 
 // rulesOutside reads an ignore file by its path.
 func rulesOutside(name string, follow bool) *ignore.Rules {
+	if b, ok := readFile(name, follow); ok {
+		return ignore.Parse(b)
+	}
+	return nil
+}
+
+func readOutside(name string) ([]byte, bool) { return readFile(name, true) }
+
+func readFile(name string, follow bool) (content []byte, ok bool) {
 	st, err := os.Lstat(name)
 	if err == nil && follow && st.Mode()&os.ModeSymlink != 0 {
 		st, err = os.Stat(name)
 	}
 	if err != nil || !st.Mode().IsRegular() {
-		return nil
+		return nil, false
 	}
 	f, err := os.OpenFile(name, os.O_RDONLY|nonblock, 0)
 	if err != nil {
-		return nil
+		return nil, false
 	}
 	defer f.Close()
 	if now, err := f.Stat(); err != nil || !os.SameFile(st, now) {
-		return nil
+		return nil, false
 	}
 	b, err := io.ReadAll(io.LimitReader(f, maxRules))
-	if err != nil {
-		return nil
-	}
-	return ignore.Parse(b)
-}
-
-// UserExcludes returns the path of the user's ignore file as git would find it
-// from the environment: core.excludesFile in the user's configuration, else
-// git/ignore in the configuration directory. It reads the environment and the
-// configuration, so the host decides whether to call it. "" means there is none.
-func UserExcludes() string {
-	home, _ := os.UserHomeDir()
-	config := os.Getenv("XDG_CONFIG_HOME")
-	if config == "" && home != "" {
-		config = filepath.Join(home, ".config")
-	}
-	var files []string
-	if config != "" {
-		files = append(files, filepath.Join(config, "git", "config"))
-	}
-	if home != "" {
-		files = append(files, filepath.Join(home, ".gitconfig"))
-	}
-	if g := os.Getenv("GIT_CONFIG_GLOBAL"); g != "" {
-		files = []string{g}
-	}
-	found := ""
-	for _, name := range files { // the later file wins
-		if v := excludesFile(name); v != "" {
-			found = v
-		}
-	}
-	if rest, ok := strings.CutPrefix(found, "~/"); ok {
-		found = filepath.Join(home, rest)
-	}
-	if found == "" && config != "" {
-		found = filepath.Join(config, "git", "ignore")
-	}
-	if _, err := os.Stat(found); err != nil {
-		return ""
-	}
-	return found
-}
-
-// excludesFile reads core.excludesFile from a git configuration file. Includes
-// of other files are not followed.
-func excludesFile(name string) string {
-	f, err := os.Open(name)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
-	value, core := "", false
-	s := bufio.NewScanner(io.LimitReader(f, maxRules))
-	for s.Scan() {
-		line := strings.TrimSpace(s.Text())
-		if strings.HasPrefix(line, "[") {
-			core = strings.EqualFold(strings.TrimSpace(strings.Trim(line, "[]")), "core")
-			continue
-		}
-		key, v, ok := strings.Cut(line, "=")
-		if ok && core && strings.EqualFold(strings.TrimSpace(key), "excludesfile") {
-			value = strings.Trim(strings.TrimSpace(v), `"`)
-		}
-	}
-	if errors.Is(s.Err(), bufio.ErrTooLong) {
-		return ""
-	}
-	return value
+	return b, err == nil
 }

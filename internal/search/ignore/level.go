@@ -22,7 +22,9 @@ type Level struct {
 	Ignore    *Rules // .ignore
 	GitIgnore *Rules // .gitignore; of no effect outside a repository
 	Exclude   *Rules // the repository's own exclude file; only with Repository
-	User      *Rules // the user's excludes file; of no effect outside a repository
+	// User is the user's excludes file; of no effect outside a repository. With
+	// Repository it is one that this repository, and none within it, has instead.
+	User *Rules
 }
 
 // Match returns the verdict on path, which must lie below the level's directory
@@ -65,8 +67,8 @@ func (l *Level) Match(path []byte, isDir bool) Verdict {
 	if v := repo.Exclude.Match(path[repo.Dir:], isDir); v != None {
 		return v
 	}
-	for x := l; x != nil; x = x.Parent {
-		if x.User != nil {
+	for x := repo; x != nil; x = x.Parent {
+		if x.User != nil && (x == repo || !x.Repository) {
 			return x.User.Match(path[repo.Dir:], isDir)
 		}
 	}

@@ -1,0 +1,199 @@
+package search
+
+import (
+	"fmt"
+	"math/rand"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// gitListing is what git lists of a work tree as neither tracked nor ignored, also
+// within the repositories nested in it.
+func gitListing(t *testing.T, dir string) []string {
+	t.Helper()
+	cmd := exec.Command("git", "-C", dir, "ls-files", "-z", "-o", "--exclude-standard")
+	out, err := cmd.Output()
+	require.NoError(t, err)
+	var all []string
+	for name := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
+		nested, ok := strings.CutSuffix(name, "/")
+		switch {
+		case name == "":
+		case ok:
+			for _, sub := range gitListing(t, filepath.Join(dir, nested)) {
+				all = append(all, nested+"/"+sub)
+			}
+		default:
+			all = append(all, name)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// gitRounds is how many random trees a test makes; SEARCH_FUZZ says how many for a
+// longer run.
+func gitRounds(normal int) int {
+	var n int
+	if _, err := fmt.Sscan(os.Getenv("SEARCH_FUZZ"), &n); err == nil {
+		return n
+	}
+	if testing.Short() {
+		return normal / 8
+	}
+	return normal
+}
+
+// TestRepositoriesAgreeWithGit: random trees with repositories within repositories,
+// work trees and separate git directories whose ".git" is a file, exclude files of
+// repositories, and excludes files that the system's, the user's or a repository's
+// configuration names.
+func TestRepositoriesAgreeWithGit(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip("git is not installed")
+	}
+	seed := int64(21)
+	if os.Getenv("SEARCH_FUZZ") != "" {
+		seed = int64(os.Getpid())
+	}
+	r := rand.New(rand.NewSource(seed))
+	names := []string{"a", "b", "ab", "foo", "foo.o", "x.tar.gz", "a b", "[a]", "build", ".h", "é", "foo1"}
+	rules := []string{"a", "b/", "/a", "*.o", "!foo.o", "foo*", "**/b", "a/**", "a/**/b", "!a/b", "*", "!*/", "[ab]", "/*/a", "build/", "!build", "*.gz", "?", ".*", "!.h", "a/b/", "foo**/b", "**/foo/*", "[[:alpha:]]", "[!a-f]*", `\#x`, "!", "a/./b", "/"}
+	some := func(n int) string {
+		var b strings.Builder
+		for range 1 + r.Intn(n) {
+			b.WriteString(rules[r.Intn(len(rules))] + []string{"\n", "\r\n", " \n", "\n#c\n"}[r.Intn(4)])
+		}
+		return b.String()
+	}
+	for round := range gitRounds(40) {
+		home, dir := t.TempDir(), t.TempDir()
+		t.Setenv("HOME", home)
+		t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "cfg"))
+		t.Setenv("GIT_CONFIG_SYSTEM", filepath.Join(home, "system"))
+		t.Setenv("GIT_AUTHOR_NAME", "x")
+		t.Setenv("GIT_AUTHOR_EMAIL", "x")
+		t.Setenv("GIT_COMMITTER_NAME", "x")
+		t.Setenv("GIT_COMMITTER_EMAIL", "x")
+		run := func(dir string, args ...string) {
+			t.Helper()
+			out, err := exec.Command("git", append([]string{"-C", dir}, args...)...).CombinedOutput()
+			require.NoError(t, err, "%s: %s", args, out)
+		}
+		switch r.Intn(4) {
+		case 0:
+			write(t, home, "cfg/git/ignore", some(3))
+		case 1:
+			write(t, home, ".gitconfig", "[core]\n\teditor = x ; why\n\texcludesFile = ~/mine # here\n")
+			write(t, home, "mine", some(3))
+		case 2:
+			write(t, home, "system", "[Core] excludesfile = \""+filepath.ToSlash(home)+"/sys tem\"\n")
+			write(t, home, "sys tem", some(3))
+			if r.Intn(2) == 0 {
+				write(t, home, "cfg/git/config", "[include]\n path = more.inc\n")
+				write(t, home, "cfg/git/more.inc", "[core]\nexcludesFile = ~/mi\\\nne\n")
+				write(t, home, "mine", some(2))
+			}
+		}
+		settle := func(dir string) {
+			git := filepath.Join(dir, ".git")
+			out, err := exec.Command("git", "-C", dir, "rev-parse", "--git-common-dir").Output()
+			require.NoError(t, err)
+			if git = strings.TrimSpace(string(out)); !filepath.IsAbs(git) {
+				git = filepath.Join(dir, git)
+			}
+			if r.Intn(2) == 0 {
+				write(t, git, "info/exclude", some(2))
+			}
+			switch r.Intn(6) {
+			case 0:
+				run(dir, "config", "core.excludesFile", filepath.Join(home, "own"))
+				write(t, home, "own", some(2))
+			case 1:
+				run(dir, "config", "core.excludesFile", "own.rules")
+				write(t, dir, "own.rules", some(2))
+			case 2:
+				run(dir, "config", "core.excludesFile", filepath.Join(home, "nowhere"))
+			}
+		}
+		var fill func(sub string, depth int)
+		fill = func(sub string, depth int) {
+			if sub != "" && r.Intn(5) == 0 {
+				at := filepath.Join(dir, sub)
+				require.NoError(t, os.MkdirAll(at, 0o777))
+				separate := filepath.Join(home, fmt.Sprint("git", r.Intn(1<<30)))
+				if st, err := os.Stat(filepath.Join(dir, ".git")); err == nil && st.IsDir() && r.Intn(2) == 0 {
+					separate = filepath.Join(dir, ".git", "modules", fmt.Sprint(r.Intn(1<<30)))
+					require.NoError(t, os.MkdirAll(filepath.Dir(separate), 0o777))
+				}
+				if r.Intn(3) == 0 {
+					run(at, "init", "-q")
+				} else {
+					run(at, "init", "-q", "--separate-git-dir", separate)
+				}
+				settle(at)
+				write(t, at, "one", "x") // git says nothing of an empty one
+			}
+			if r.Intn(2) == 0 {
+				write(t, dir, sub+".gitignore", some(4))
+			}
+			for _, n := range names {
+				switch k := r.Intn(6); {
+				case k == 0 && depth > 0:
+					fill(sub+n+"/", depth-1)
+				case k < 3:
+					write(t, dir, sub+n, "x")
+				}
+			}
+		}
+		if r.Intn(2) == 0 {
+			run(dir, "init", "-q")
+		} else {
+			main := filepath.Join(home, "main")
+			require.NoError(t, os.Mkdir(main, 0o777))
+			run(main, "init", "-q")
+			run(main, "commit", "-q", "--allow-empty", "-m", "x")
+			require.NoError(t, os.Remove(dir))
+			run(main, "worktree", "add", "-q", "--detach", dir)
+			require.NoError(t, os.MkdirAll(filepath.Join(main, ".git", "info"), 0o777))
+		}
+		settle(dir)
+		fill("", 3)
+		want := gitListing(t, dir)
+		for _, opt := range []Options{{}, {portable: true}} {
+			opt.ExcludesFile = UserExcludes()
+			got, err := New(opt).Files(t.Context(), openRoot(t, dir), Scope{})
+			require.NoError(t, err)
+			if !assert.Equal(t, want, append([]string(nil), got.Paths...), "round %d of seed %d in %s", round, seed, dir) {
+				return
+			}
+		}
+		// The same from a directory below: rules above the root count.
+		for _, sub := range []string{"a", "foo", "build"} {
+			st, err := os.Stat(filepath.Join(dir, sub))
+			if err != nil || !st.IsDir() || ignoredByGit(dir, sub) {
+				continue
+			}
+			var below []string
+			for _, w := range want {
+				if rest, ok := strings.CutPrefix(w, sub+"/"); ok {
+					below = append(below, rest)
+				}
+			}
+			got, err := New(Options{ExcludesFile: UserExcludes()}).Files(t.Context(), openRoot(t, filepath.Join(dir, sub)), Scope{})
+			require.NoError(t, err)
+			assert.Equal(t, below, append([]string(nil), got.Paths...), "round %d of seed %d below %s", round, seed, sub)
+		}
+	}
+}
+
+func ignoredByGit(dir, name string) bool {
+	return exec.Command("git", "-C", dir, "check-ignore", "-q", "--no-index", name).Run() == nil
+}
