@@ -26,11 +26,17 @@ func (g *grepWorker) multiline(f file, text []byte) {
 		return
 	}
 	s := spanFinder{re: g.p.Regexp(), insts: g.p.Insts(), text: text, stop: g.w.stop.Load}
-	for from := 0; from <= len(text); {
+	for from, before := 0, -1; from <= len(text); {
 		begin, end := s.next(from)
-		if begin < 0 || begin == len(text) && begin > 0 && text[begin-1] == '\n' {
+		if begin < 0 || begin == len(text) && (begin == 0 || text[begin-1] == '\n') {
 			break // the end of the text is no line of its own
 		}
+		if begin == end && begin == before { // nothing, beside the match before
+			_, n := utf8.DecodeRune(text[end:])
+			from = end + max(n, 1)
+			continue
+		}
+		before = end
 		e.count++
 		if g.q.Output == FilesOnly {
 			break
