@@ -73,7 +73,7 @@ func TestRepositoriesAgreeWithGit(t *testing.T) {
 		}
 		return b.String()
 	}
-	for round := range gitRounds(24) {
+	for round := range gitRounds(12) {
 		home, dir := t.TempDir(), t.TempDir()
 		t.Setenv("HOME", home)
 		t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "cfg"))

@@ -103,7 +103,7 @@ func TestRandomSearches(t *testing.T) {
 		seed = int64(os.Getpid())
 	}
 	r := rand.New(rand.NewSource(seed))
-	for round := range gitRounds(16) {
+	for round := range gitRounds(8) {
 		strict := r.Intn(2) == 0
 		dir := t.TempDir()
 		files := map[string]string{}
