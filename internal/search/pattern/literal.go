@@ -241,6 +241,7 @@ func analyseClass(re *syntax.Regexp, multiline bool) facts {
 				continue
 			}
 			out.exact = append(out.exact, literal{s: string(r)})
+			out.sure = out.sure && r != '\r' // before a line feed it is not part of the line
 		}
 	}
 	return out

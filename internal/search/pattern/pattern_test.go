@@ -172,7 +172,7 @@ func check(t testing.TB, expr string, text []byte, o Options) {
 
 var seeds = []string{
 	`foo`, `(?i)foo`, `(?i)kiss`, `foo|bar`, `fo+bar`, `\bfoo\b`, `foo$`, `^foo`, `(?i)straße`, `x?foo`, `(?:foo|b)ar`, `f[ox]o`, `foo.*bar`,
-	`(?i)(?:password|secret|token)\s*[:=]`, `[Kk]q`, `foo\nbar`, `fo\ro`, `(foo)+`, `(|foo)bar`, `(?i:K)elvin`, `q(?i:kq)z`, `\x{212a}`, `É|é`, `(?i)é1`,
+	`(?i)(?:password|secret|token)\s*[:=]`, `[Kk]q`, `foo\s`, `(?i:kiss)[\t-\r]`, `foo\nbar`, `fo\ro`, `(foo)+`, `(|foo)bar`, `(?i:K)elvin`, `q(?i:kq)z`, `\x{212a}`, `É|é`, `(?i)é1`,
 }
 
 var pieces = []string{"foo", "FOO", "Foo", "bar", "kiss", "KISS", "\u212aiss", "ki\u017fs", "straße", "STRASSE", " ", "x", "f", "o", "\n", "\n", "\r\n", "q", "k", "qkqz", "qKqz", "secret", "Token", ":", "=", "é", "É", "é1", "É1", "a", "\u212aelvin"}
