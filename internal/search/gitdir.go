@@ -52,7 +52,7 @@ func (r repository) rules() (exclude, user *ignore.Rules) {
 		exclude = ignore.Parse(b)
 	}
 	if b, ok := r.read(filepath.Join(common, "config")); ok {
-		if name, set := excludesFile(b, filepath.Join(common, "config"), r.read, 0); set {
+		if name, set := excludesFile(b, filepath.Join(common, "config"), r.read); set {
 			b, _ := r.read(r.join(home(name)))
 			if user = ignore.Parse(b); user == nil {
 				user = &ignore.Rules{} // it replaces the other even if it says nothing
@@ -135,7 +135,7 @@ func UserExcludes() string {
 		if !ok {
 			continue
 		}
-		if v, ok := excludesFile(b, name, readOutside, 0); ok {
+		if v, ok := excludesFile(b, name, readOutside); ok {
 			found, set = home(v), true
 		}
 	}
@@ -148,12 +148,18 @@ func UserExcludes() string {
 	return found
 }
 
-// maxIncludes is how deep a configuration file may include others.
-const maxIncludes = 10
+// maxIncludes is how many others a configuration file may include in all, directly or
+// through others.
+const maxIncludes = 50
 
 // excludesFile returns core.excludesFile as a git configuration file, or one that it
 // includes, has it. Conditional includes are not followed.
-func excludesFile(config []byte, name string, read func(string) ([]byte, bool), depth int) (value string, set bool) {
+func excludesFile(config []byte, name string, read func(string) ([]byte, bool)) (value string, set bool) {
+	left := maxIncludes
+	return readConfig(config, name, read, &left)
+}
+
+func readConfig(config []byte, name string, read func(string) ([]byte, bool), left *int) (value string, set bool) {
 	section := ""
 	text := strings.ReplaceAll(string(config), "\r\n", "\n")
 	for text != "" {
@@ -179,13 +185,14 @@ func excludesFile(config []byte, name string, read func(string) ([]byte, bool), 
 		switch {
 		case section == "core" && strings.EqualFold(key, "excludesfile"):
 			value, set = v, true
-		case section == "include" && strings.EqualFold(key, "path") && depth < maxIncludes:
+		case section == "include" && strings.EqualFold(key, "path") && *left > 0:
+			*left--
 			file := filepath.FromSlash(home(v))
 			if !filepath.IsAbs(file) {
 				file = filepath.Join(filepath.Dir(name), file)
 			}
 			if b, ok := read(file); ok {
-				if v, ok := excludesFile(b, file, read, depth+1); ok {
+				if v, ok := readConfig(b, file, read, left); ok {
 					value, set = v, true
 				}
 			}

@@ -38,15 +38,18 @@ func gitListing(t *testing.T, dir string) []string {
 	return all
 }
 
-// gitRounds is how many random trees a test makes; SEARCH_FUZZ says how many for a
-// longer run.
+// gitRounds is how many random trees a test makes, more with TOOL_SLOW, or as many as
+// SEARCH_FUZZ says, which also takes another seed each time.
 func gitRounds(normal int) int {
 	var n int
 	if _, err := fmt.Sscan(os.Getenv("SEARCH_FUZZ"), &n); err == nil {
 		return n
 	}
-	if testing.Short() {
-		return normal / 8
+	switch {
+	case os.Getenv("TOOL_SLOW") != "":
+		return 8 * normal
+	case testing.Short():
+		return normal / 4
 	}
 	return normal
 }
@@ -103,10 +106,10 @@ func TestRepositoriesAgreeWithGit(t *testing.T) {
 			}
 		}
 		settle := func(dir string) {
-			git := filepath.Join(dir, ".git")
 			out, err := exec.Command("git", "-C", dir, "rev-parse", "--git-common-dir").Output()
 			require.NoError(t, err)
-			if git = strings.TrimSpace(string(out)); !filepath.IsAbs(git) {
+			git := strings.TrimSpace(string(out))
+			if !filepath.IsAbs(git) {
 				git = filepath.Join(dir, git)
 			}
 			if r.Intn(2) == 0 {
@@ -204,4 +207,43 @@ func filesIn(t *testing.T, e *Engine, dir string) []string {
 
 func ignoredByGit(dir, name string) bool {
 	return exec.Command("git", "-C", dir, "check-ignore", "-q", "--no-index", name).Run() == nil
+}
+
+// TestExcludesFileOfAConfiguration compares how a configuration file is read with git.
+func TestExcludesFileOfAConfiguration(t *testing.T) {
+	git, err := exec.LookPath("git")
+	if err != nil {
+		t.Skip("git is not installed")
+	}
+	dir := t.TempDir()
+	write(t, dir, "inc", "[core]\n\texcludesFile = included\n")
+	for _, config := range []string{
+		"", "[core]\nexcludesfile=a", "[CORE]\n\tExcludesFile = a b  \n", "[core] excludesfile = a", "[core]\nexcludesfile = a # c\n", "[core]\nexcludesfile = a;c\n",
+		"[core]\nexcludesfile = \"a # b\" ; c\n", "[core]\nexcludesfile = \" a \"  \n", "[core]\nexcludesfile = a\\\nb\n", "[core]\nexcludesfile = a\\\\b\\tc\n", "[core]\nexcludesfile =\n",
+		"[core]\n\teditor\n\texcludesfile = a\n[user]\nexcludesfile = b\n", "[core]\nexcludesfile = a\n[core]\nexcludesfile = b\n", "[core \"x\"]\nexcludesfile = a\n",
+		"# [core]\n;x\n[core]\n# excludesfile = x\nexcludesfile = y\n", "[include]\npath = inc\n", "[core]\nexcludesfile = a\n[include]\npath = inc\n", "[include]\npath = inc\n[core]\nexcludesfile = a\n",
+		"[include]\npath = nowhere\n", "[include]\r\npath = inc\r\n[core]\r\nautocrlf = true\r\n", "[core]\r\nexcludesfile = a\r\n", "[core]\nexcludesfile = \"a\"b\n",
+	} {
+		write(t, dir, "config", config)
+		name := filepath.Join(dir, "config")
+		out, err := exec.Command(git, "config", "--includes", "--file", name, "-z", "core.excludesfile").Output()
+		want, set := strings.TrimSuffix(string(out), "\x00"), err == nil
+		got, ok := excludesFile([]byte(config), name, readOutside)
+		assert.Equal(t, set, ok, "%q", config)
+		assert.Equal(t, want, got, "%q", config)
+	}
+}
+
+func FuzzExcludesFile(f *testing.F) {
+	f.Add("[core]\n\texcludesFile = \"~/x\" # y\n[include]\npath = c\n")
+	f.Add("[core]excludesfile=a\\\n b")
+	f.Add("[")
+	f.Add(strings.Repeat("[include]\npath = c\n", 20))
+	f.Fuzz(func(t *testing.T, config string) {
+		read := func(string) ([]byte, bool) { return []byte(config), true } // includes itself
+		v, _ := excludesFile([]byte(config), "c", read)
+		if len(v) > len(config) {
+			t.Fatalf("%q gives %q", config, v)
+		}
+	})
 }
