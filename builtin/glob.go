@@ -166,6 +166,9 @@ func (ts *Toolset) findFiles(ctx context.Context, l location, rules *readRules, 
 			}
 			res.Hidden = max(res.Hidden, h.Ignored)
 		}
+		if strings.Contains(in.Pattern, ",") && !strings.ContainsAny(in.Pattern, "{[\\") {
+			b.WriteString("(a comma is part of a name; alternatives are written as {*.a,*.b})\n")
+		}
 		if at, err := ts.searchBase(filepath.Join(l.abs, pattern)); err == nil && at.inside && at.isDir() && !strings.HasSuffix(pattern, "/") {
 			fmt.Fprintf(&b, "(%s is a directory; its files are %s/**)\n", at.display, at.display)
 		}

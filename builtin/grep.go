@@ -27,7 +27,7 @@ type grepInput struct {
 	IgnoreCase bool   `json:"ignoreCase,omitempty" jsonschema:"ignore case" alias:"ignore_case,case_insensitive,caseInsensitive,-i"`
 	Word       bool   `json:"word,omitempty" jsonschema:"match whole words" alias:"word_regexp,wordRegexp,-w"`
 	Multiline  bool   `json:"multiline,omitempty" jsonschema:"matches may span lines" alias:"multi_line"`
-	Context    int    `json:"context,omitempty" jsonschema:"lines to show around each match" minimum:"0" maximum:"20" alias:"context_lines,contextLines,-C"`
+	Context    int    `json:"context,omitempty" jsonschema:"lines to show around each match" minimum:"0" maximum:"20" alias:"context_lines,contextLines,-C,-A,-B"`
 	Output     string `json:"output,omitempty" jsonschema:"what to show (default content)" enum:"content,files,count" alias:"output_mode,outputMode"`
 	Limit      int    `json:"limit,omitempty" jsonschema:"most matches (or files) to show (default 100)" minimum:"1" maximum:"10000" alias:"max_results,maxResults,head_limit"`
 	Offset     int    `json:"offset,omitempty" jsonschema:"matches (or files) to skip, for the next page" minimum:"0" alias:"skip"`
@@ -209,7 +209,11 @@ func (r *grepText) write() {
 		least = "at least "
 	}
 	if r.q.Output == search.FilesOnly {
-		fmt.Fprintf(&r.b, "%s%s match\n", least, plural(r.res.MatchedFiles, "file"))
+		verb := "match"
+		if r.res.MatchedFiles == 1 {
+			verb = "matches"
+		}
+		fmt.Fprintf(&r.b, "%s%s %s\n", least, plural(r.res.MatchedFiles, "file"), verb)
 	} else {
 		fmt.Fprintf(&r.b, "%s%s in %s\n", least, plural(r.res.Matches, "match"), plural(r.res.MatchedFiles, "file"))
 	}

@@ -109,6 +109,18 @@ func TestGlob(t *testing.T) {
 	assert.Contains(t, b.fails("glob", in{"pattern": "*", "path": "nope"}), "not found")
 }
 
+// TestSearchMistakes: what is often meant otherwise than written.
+func TestSearchMistakes(t *testing.T) {
+	b := newBench(t, "-- a/x.go --\nfoo\n-- b/a/x.go --\nfoo\n-- c.go --\nfoo\n", Config{})
+	assert.Equal(t, "1 file matches\na/x.go", b.ok("grep", in{"pattern": "foo", "include": "a", "output": "files"}))
+	assert.Contains(t, b.ok("grep", in{"pattern": "foo", "include": "!a", "output": "files"}), "c.go")
+	assert.NotContains(t, b.ok("grep", in{"pattern": "foo", "include": "!a", "output": "files"}), "x.go")
+	assert.Contains(t, b.ok("grep", in{"pattern": "foo", "include": "c.go", "-A": 1}), "1: foo")
+	assert.Contains(t, b.ok("glob", in{"pattern": "*.go,*.ts"}), "alternatives are written as {*.a,*.b}")
+	assert.NotContains(t, b.ok("glob", in{"pattern": "{x,y},z"}), "alternatives")
+	assert.Contains(t, b.ok("glob", in{"pattern": "C.GO"}), "(1 file would match if case were ignored: c.go)")
+}
+
 // TestGlobNewest: the newest of all are shown, not the newest of the first.
 func TestGlobNewest(t *testing.T) {
 	b := newBench(t, "", Config{})

@@ -225,6 +225,11 @@ func (ts *Toolset) includeBelow(g string) string {
 	if filepath.IsAbs(g) && within(ts.fsys.dir, filepath.Clean(g)) {
 		g = "./" + ts.fsys.rel(g)
 	}
+	if !not && !strings.ContainsAny(g, "*?[{\\") {
+		if l, err := ts.fsys.resolve(g); err == nil && l.inside && l.isDir() {
+			g = "./" + strings.TrimPrefix(filepath.ToSlash(g), "./") + "/**"
+		}
+	}
 	if not {
 		return "!" + g
 	}

@@ -76,7 +76,8 @@ func TestMatch(t *testing.T) {
 }
 
 func TestLevels(t *testing.T) {
-	top := &Level{Repository: true, GitIgnore: Parse([]byte("*.log\n/out")), Exclude: Parse([]byte("priv")), User: Parse([]byte("*.swp\n/usr"))}
+	user := &Level{User: Parse([]byte("*.swp\n/usr"))}
+	top := &Level{Parent: user, Repository: true, GitIgnore: Parse([]byte("*.log\n/out")), Exclude: Parse([]byte("priv"))}
 	sub := &Level{Parent: top, Dir: len("sub/"), GitIgnore: Parse([]byte("!a.log")), Ignore: Parse([]byte("b.log"))}
 	nested := &Level{Parent: top, Dir: len("nest/"), Repository: true, GitIgnore: Parse([]byte("z"))}
 	match := func(l *Level, p string) Verdict { return l.Match([]byte(p), false) }
@@ -89,6 +90,12 @@ func TestLevels(t *testing.T) {
 	assert.Equal(t, None, match(nested, "nest/x.log"), "an outer repository's rules end here")
 	assert.Equal(t, Ignored, match(nested, "nest/z"))
 	assert.Equal(t, Ignored, match(nested, "nest/usr"), "the user's rules are relative to the repository")
+	own := &Level{Parent: top, Dir: len("own/"), Repository: true, User: Parse([]byte("mine"))}
+	within := &Level{Parent: own, Dir: len("own/in/"), Repository: true}
+	assert.Equal(t, Ignored, match(own, "own/mine"))
+	assert.Equal(t, None, match(own, "own/x.swp"), "its own in place of the user's")
+	assert.Equal(t, None, match(within, "own/in/mine"), "which is not that of a repository within")
+	assert.Equal(t, Ignored, match(within, "own/in/x.swp"))
 	assert.Equal(t, None, match(nil, "x"))
 	assert.Equal(t, None, match(&Level{GitIgnore: Parse([]byte("x"))}, "x"), "no repository, no .gitignore")
 	assert.Equal(t, Ignored, sub.Within([]byte("sub/priv/x/y"), false))
