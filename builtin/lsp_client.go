@@ -226,7 +226,7 @@ func (f lspFiles) Scan(ctx context.Context, exts, names []string) (map[string]ls
 	if len(parts) > 1 {
 		pattern = "**/{" + strings.Join(parts, ",") + "}"
 	}
-	q := search.GlobQuery{Scope: place.scope(f.ts), Pattern: pattern, Limit: maxScanned}
+	q := search.GlobQuery{Scope: place.scope(f.ts, nil, true), Pattern: pattern, Limit: maxScanned}
 	res, err := f.ts.engine.Glob(ctx, place.root, q)
 	if err != nil || res == nil {
 		return out, false

@@ -84,8 +84,8 @@ func (p *searchPlace) path(name string) string {
 	return path.Join(p.base, name)
 }
 
-// scope is the part of a query that glob and grep share. With named the content of
-// a secret file was asked for, and allowed.
+// scope is the part of a query that glob and grep share. With named no file is
+// private: the content of a secret one was asked for, and allowed.
 func (p *searchPlace) scope(ts *Toolset, rules *readRules, named bool) search.Scope {
 	s := search.Scope{Timeout: ts.limits.SearchTime}
 	if p.name != "" {
