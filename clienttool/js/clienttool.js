@@ -6,7 +6,7 @@
 
 export const version = "0.1.0";
 const subprotocol = "clienttool.v1";
-const maxFrame = 8 << 20, maxError = 8 << 10, progressChars = 16 << 10, remembered = 4096;
+const maxFrame = 8 << 20, maxError = 8 << 10, progressChars = 16 << 10, remembered = 4096, maxQueued = 1024;
 const progressEvery = 100, lateBy = 50; // ms
 const noop = () => {};
 const now = () => performance.now();
@@ -120,13 +120,13 @@ function sleep(ms, signal) {
 }
 
 // eventsOf reads an event stream as the HTML standard says.
-async function* eventsOf(body, heard) {
+async function* eventsOf(body, link) {
   const reader = body.getReader(), decoder = new TextDecoder();
   let rest = "", cr = false, data, name = "", id, known;
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
-    heard();
+    link.heard();
     let text = decoder.decode(value, { stream: true });
     if (!text) continue;
     if (cr && text[0] === "\n") text = text.slice(1); // the other half of a CR LF
@@ -134,7 +134,7 @@ async function* eventsOf(body, heard) {
     const lines = text.split(/\r\n|\r|\n/);
     lines[0] = rest + lines[0];
     rest = lines.pop();
-    if (rest.length + (data?.length ?? 0) > maxFrame) throw new ProtocolError("The host sent an event that is too large", { code: "protocol" });
+    if (rest.length + (data?.length ?? 0) > link.max) throw new ProtocolError("The host sent an event that is too large", { code: "protocol" });
     for (const line of lines) {
       if (line === "") {
         if (data !== undefined || id !== known) yield { name, id: (known = id), data };
@@ -158,6 +158,7 @@ class Link {
   acks = [];
   changed = new Set(); // tools to be registered
   seq = 0;
+  max = maxFrame; // of a message that comes
   ended = false;
   bye = false; // is said; the link ends when nothing is left to say
   stop = new AbortController(); // of all that the carrier does
@@ -269,7 +270,7 @@ class Http {
   }
   async read(res, each) {
     try {
-      for await (const ev of eventsOf(res.body, this.link.heard)) {
+      for await (const ev of eventsOf(res.body, this.link)) {
         if (this.link.ended) return;
         each(ev);
       }
@@ -299,7 +300,7 @@ const carriers = {
     };
     ws.binaryType = "arraybuffer";
     ws.onmessage = ({ data }) => {
-      if (typeof data === "string" && data.length <= maxFrame) link.text(data);
+      if (typeof data === "string" && data.length <= link.max) link.text(data);
       else link.end(new ProtocolError("The host sent a frame that is binary or too large", { code: "protocol" }));
     };
     try {
@@ -431,6 +432,8 @@ export class ClientTools {
   #run;
   #start = 0; // the first transport to try
   #worked = new Set();
+  #running = 0;
+  #queue = []; // calls that wait for room
   #saving = false;
   #unsaved = false;
 
@@ -740,6 +743,7 @@ export class ClientTools {
     Object.assign(k, { seq: Number(m.seq) || 0, pingMs: Number(w.pingMs) || 0 });
     this.#link = k;
     this.#limits = w.limits ?? {};
+    k.max = Math.max(maxFrame, Number(this.#limits.maxMessageBytes) || 0);
     if (w.resume) this.#resume = w.resume;
     for (const ask of this.#asks.values()) k.push({ m: ask.m });
     for (const call of this.#calls.values()) {
@@ -856,6 +860,17 @@ export class ClientTools {
     const limits = [req.timeoutMs, this.options.timeout].filter((n) => n > 0 && n < 2 ** 31);
     this.#clock(call, limits.length > 0 ? Math.min(...limits) : 30_000);
     call.ack = setTimeout(() => this.#ack(call), this.options.ackDelay);
+    call.run = () => this.#handle(call, tool.handler);
+    if (this.#running < this.options.maxConcurrent) call.run();
+    else if (this.#queue.push(call) > maxQueued) refuse("overloaded", "The client has too many calls waiting. It did not run; try again later.");
+  }
+
+  #handle(call, handler) {
+    const { id, name, req } = call;
+    call.run = undefined;
+    call.running = true;
+    call.started = true;
+    this.#running++;
     this.#hook("onCall", { type: "start", requestID: id, name, input: req.input, sessionID: req.sessionID });
     const ctx = {
       requestID: id, sessionID: req.sessionID, messageID: req.messageID, callID: req.callID, tool: req.tool, name,
@@ -872,8 +887,17 @@ export class ClientTools {
       },
       hostTools: () => this.#listed({ type: "host-tools", requestID: id }, call.ctl.signal),
     };
-    (async () => tool.handler(req.input ?? {}, ctx))().then(resultOf).catch((err) => failureOf(err, call.ctl.signal))
+    (async () => handler(req.input ?? {}, ctx))().then(resultOf).catch((err) => failureOf(err, call.ctl.signal))
       .then((r) => this.#finish(call, r));
+  }
+
+  // A call that has ended or been told to makes room. Hosts do not send more at once than they were asked to, but
+  // those of the documented endpoints were not asked.
+  #release(call) {
+    if (call.running) this.#running--;
+    call.running = false;
+    this.#queue = this.#queue.filter((c) => c !== call);
+    if (this.#running < this.options.maxConcurrent) this.#queue.shift()?.run();
   }
 
   #clock(call, left) {
@@ -894,7 +918,10 @@ export class ClientTools {
   }
 
   #abort(call, why) {
+    const waiting = call.run !== undefined;
     if (!call.result) call.ctl.abort(why);
+    this.#release(call);
+    if (waiting) this.#finish(call, failureOf(why, call.ctl.signal));
     if (this.#run?.leaving && !call.result) {
       const r = { status: "error", code: "cancelled", error: why.message + "; the tool may still be running." };
       call.late = setTimeout(() => this.#finish(call, r), 4 * lateBy);
@@ -905,6 +932,8 @@ export class ClientTools {
   #finish(call, r) {
     if (call.result) return;
     for (const t of [call.ack, call.timer, call.late, call.pacer]) clearTimeout(t);
+    call.run = undefined;
+    this.#release(call);
     if (call.gone) return this.#forget(call);
     let size = 0;
     try {
@@ -916,7 +945,7 @@ export class ClientTools {
     const limit = this.#limits.maxResultBytes;
     if (limit > 0 && size > limit) r = tooLarge(size, limit);
     if (call.slot && !call.queued) this.#link?.push({ call, kind: "progress" });
-    this.#hook("onCall", { type: "end", requestID: call.id, name: call.name, result: r });
+    if (call.started) this.#hook("onCall", { type: "end", requestID: call.id, name: call.name, result: r });
     this.#keep(call, r);
     this.#shed(call);
     this.#save();
@@ -949,7 +978,7 @@ export class ClientTools {
     this.#kept -= call.size;
     call.gone = true;
     this.#over(call.id, false);
-    this.#hook("onCall", { type: "settled", requestID: call.id, name: call.name, verdict });
+    if (call.started) this.#hook("onCall", { type: "settled", requestID: call.id, name: call.name, verdict });
     if (call.text) this.#save();
     this.#link?.wake?.();
   }

@@ -301,6 +301,17 @@ test("connecting can be given up at any time, and asked for twice", async (t) =>
   assert.equal(waits.state, "closed");
 });
 
+test("a call that runs is seen to start, end and be settled, once each, and others are not seen", async (t) => {
+  const seen = [];
+  const { h } = await pair(t, { host: { verdict: "accepted" }, onCall: (e) => seen.push(`${e.type} ${e.requestID}`) }, { a: () => "x" });
+  h.request("r1", "nonesuch");
+  h.request("r2", "a");
+  h.request("r2", "a");
+  await until("it is settled", () => seen.includes("settled r2"));
+  await h.until("result", 2);
+  assert.deepEqual(seen, ["start r2", "end r2", "settled r2"]);
+});
+
 test("hooks and loggers that fail change nothing", async (t) => {
   const boom = () => { throw new Error("boom"); };
   const { h } = await pair(t, { onState: boom, onTools: async () => boom(), onCall: boom, logger: { info: boom, warn: boom, error: boom } }, { a: (_, ctx) => (ctx.progress("x"), "ok") });
@@ -372,6 +383,27 @@ test("results over the host's limits are replaced here, whichever limit it is", 
     assert.equal(by.small.output.length, 400);
     assert.match(by.large.error, /result of 600 bytes/);
   }
+});
+
+test("more calls than may run at once wait their turn, and can be cancelled there", async (t) => {
+  let running = 0, peak = 0;
+  const started = [];
+  const { h } = await pair(t, { maxConcurrent: 2 }, { a: async ({ i }, ctx) => {
+    started.push(i);
+    peak = Math.max(peak, ++running);
+    await sleep(30);
+    running--;
+    return String(i) + ctx.signal.aborted;
+  } });
+  assert.equal(h.hellos[0].maxConcurrent, 2);
+  for (let i = 0; i < 8; i++) h.request("r" + i, "a", { i });
+  h.send({ type: "cancel", requestID: "r5", reason: "cancelled" });
+  h.send({ type: "cancel", requestID: "r6", reason: "settled" });
+  const by = Object.fromEntries((await h.until("result", 7)).map((m) => [m.requestID, m.result]));
+  assert.equal(by.r5.code, "cancelled");
+  assert.equal(by.r6, undefined);
+  assert.deepEqual([peak, started], [2, [0, 1, 2, 3, 4, 7]]);
+  assert.equal(by.r7.output, "7false");
 });
 
 test("pings are answered, and their absence ends the link", async (t) => {

@@ -117,7 +117,7 @@ export type ToolHandler = (input: any, context: ToolContext) => unknown;
 export type State = "idle" | "connecting" | "ready" | "backoff" | "closed";
 export type Transport = "websocket" | "sse" | "plain";
 
-/** What happens to calls, for a view of them. Every call has one start, one end and one settled. */
+/** What happens to calls, for a view of them. Every call that runs has one start, one end and one settled. */
 export type CallEvent =
   | { type: "start"; requestID: string; name: string; sessionID: string; input: unknown }
   | { type: "progress"; requestID: string; name: string; progress: Progress }
@@ -164,7 +164,7 @@ export interface Options {
   fetch?: typeof globalThis.fetch;
   /** The most that a handler gets. [what the host says, else 30 000] */
   timeout?: number;
-  /** Calls at once. [16] */
+  /** Calls at once [16]; more wait, on the host where it knows of this. */
   maxConcurrent?: number;
   /** Between attempts to connect: at random between nothing and min·2ⁿ, at most max. [1000, 30 000] */
   backoff?: { min?: number; max?: number };

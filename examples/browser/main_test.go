@@ -131,9 +131,15 @@ func testTab(t *testing.T, transport, connected, screenshot string) {
 // TestTabClosed closes the tab while it has a question open: the agent is told at
 // once, not when the grace period of 30 seconds is over.
 func TestTabClosed(t *testing.T) {
+	for _, transport := range []string{"websocket", "sse"} {
+		t.Run(transport, func(t *testing.T) { testTabClosed(t, transport) })
+	}
+}
+
+func testTabClosed(t *testing.T, transport string) {
 	c := newChromium(t)
 	h, out, _ := startHost(t, false)
-	p := c.open(h.url())
+	p := c.open(h.url() + "&transport=" + transport)
 	p.until(`document.querySelector("#link").innerText.startsWith("connected")`)
 	p.click("#run")
 	p.until(`document.querySelector("#question").open`)
