@@ -162,7 +162,7 @@ type Limits struct {
 
 	HookTime time.Duration // for each call of Config.Formatter, Diagnostics, Instructions and OnFileChange; 10 s
 	// DiagnosticsTime is how long a change waits for language servers to say what is
-	// wrong now; 2 s. One that is only just starting up may take 10 s from its start.
+	// wrong now; 2 s. One that is only just starting up may take 8 s from its start.
 	// HookTime bounds both.
 	DiagnosticsTime time.Duration
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/agenttool/tool"
 	"github.com/agenttool/tool/internal/lsp"
 	"github.com/agenttool/tool/internal/search"
 	"github.com/agenttool/tool/internal/search/glob"
@@ -26,6 +27,32 @@ type languageServers struct {
 const indexTime = 15 * time.Second
 
 func (s *languageServers) Open(path string) { s.client.Open(path) }
+
+// watch shows what the servers are doing until the call that waits for them is
+// over, which stop says.
+func (s *languageServers) watch(call *tool.Call, title, path string) (stop func()) {
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		t := time.NewTicker(time.Second)
+		defer t.Stop()
+		for last := ""; ; {
+			select {
+			case <-done:
+				return
+			case <-t.C:
+			}
+			if now := visible(s.client.Status(path)); now != last {
+				last = now
+				call.Update(tool.Update{Title: title, Text: now, Metadata: map[string]any{"status": now}})
+			}
+		}
+	}()
+	return func() {
+		close(done)
+		<-ended
+	}
+}
 
 func (s *languageServers) close() error { return s.client.Close() }
 

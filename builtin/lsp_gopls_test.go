@@ -1,13 +1,17 @@
 package builtin
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/agenttool/tool/tooltest"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -163,4 +167,77 @@ func TestGoplsNewErrors(t *testing.T) {
 	b.put("use/late.go", "package use\n\nvar nothing = 1\n")
 	assert.Contains(t, b.as("lsp_diagnostics", in{"filePath": "use/more.go"}), "Nothing is wrong")
 	require.NotNil(t, b.ts)
+}
+
+// goplsProcesses counts the processes that carry a mark.
+func goplsProcesses(t testing.TB, mark string, do func(pid int)) int {
+	n := 0
+	list, err := filepath.Glob("/proc/[0-9]*/environ")
+	require.NoError(t, err)
+	for _, f := range list {
+		var pid int
+		if _, err := fmt.Sscanf(f, "/proc/%d/", &pid); err != nil || pid == os.Getpid() {
+			continue
+		}
+		if b, err := os.ReadFile(f); err == nil && strings.Contains(string(b), mark) {
+			if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)); err == nil && !strings.Contains(string(stat), ") Z ") {
+				n++
+				if do != nil {
+					do(pid)
+				}
+			}
+		}
+	}
+	return n
+}
+
+// TestGoplsNothingIsLeft: many calls at once, a server that is killed in between,
+// and after Close there is no process, goroutine or descriptor more than before.
+func TestGoplsNothingIsLeft(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("processes are counted in /proc")
+	}
+	cfg := needGopls(t)
+	mark := fmt.Sprintf("LSP_TEST_MARK=%d-%d", os.Getpid(), time.Now().UnixNano())
+	cfg.LanguageServers[0].Env = []string{mark}
+	cfg.Limits.DiagnosticsTime = 5 * time.Second
+	cfg.Root = tooltest.Workspace(t, shapes)
+	before := census(t)
+	ts, err := New(cfg)
+	require.NoError(t, err)
+	b := &bench{t: t, ts: ts, dir: cfg.Root}
+	run := func(name string, input in) error {
+		tl, _ := ts.Tool(name)
+		_, err := tl.Run(t.Context(), b.call(name, input))
+		return err
+	}
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() { assert.NoError(t, run("read", in{"filePath": "shapes.go"})) })
+		wg.Go(func() {
+			assert.NoError(t, run("write", in{"filePath": fmt.Sprintf("use/f%d.go", i), "content": fmt.Sprintf("package use\n\nvar f%d = twice\n", i)}))
+		})
+		wg.Go(func() {
+			assert.NoError(t, run("lsp", in{"operation": "references", "filePath": "shapes.go", "symbol": "Sum"}))
+		})
+	}
+	wg.Wait()
+	assert.Positive(t, goplsProcesses(t, mark, func(pid int) {
+		if p, err := os.FindProcess(pid); err == nil {
+			_ = p.Kill()
+		}
+	}))
+	require.Eventually(t, func() bool {
+		return run("lsp", in{"operation": "hover", "filePath": "shapes.go", "symbol": "Sum"}) == nil
+	}, time.Minute, 100*time.Millisecond, "it is started again")
+	for range 3 {
+		go run("lsp", in{"operation": "references", "filePath": "shapes.go", "symbol": "Sum"})
+	}
+	require.NoError(t, ts.Close())
+	require.Eventually(t, func() bool {
+		after := census(t)
+		return goplsProcesses(t, mark, nil) == 0 && after[0] <= before[0]+1 && after[1] <= before[1] // Eventually itself has a goroutine
+	}, time.Minute, 50*time.Millisecond)
+	_, err = os.Stat(filepath.Join(cfg.Root, "use", "f7.go"))
+	require.NoError(t, err)
 }

@@ -5,14 +5,25 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"time"
 )
 
 // lookedAt lets language servers load a file that a session reads.
 func (ts *Toolset) lookedAt(l location) {
-	if ts.lsp != nil && l.inside && !l.secret && !l.isDir() {
-		guarded(func() { ts.lsp.Open(l.abs) }) // a panic in it is none of the reading's concern
+	if ts.lsp == nil || !l.inside || l.secret || l.isDir() {
+		return
 	}
+	ctx, cancel := context.WithTimeout(ts.ctx, openTime)
+	defer cancel()
+	// What becomes of it is none of the reading's concern.
+	_, _ = hook(ctx, &ts.hooks, func(context.Context) struct{} {
+		ts.lsp.Open(l.abs)
+		return struct{}{}
+	})
 }
+
+// openTime is how long reading waits for LSP.Open, which is to return at once.
+const openTime = 100 * time.Millisecond
 
 // askServers tells language servers of a change and returns what they say is new,
 // whether some of that may be older, and a line for the result if some have not

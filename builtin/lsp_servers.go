@@ -99,9 +99,13 @@ func Clangd() LanguageServer {
 	}
 }
 
+// queryTime is how long a question is waited for, beyond the times of a server's
+// configuration.
+const queryTime = 2 * time.Minute
+
 // openLSP makes what the tool lsp stands on, if the configuration has it.
 func (ts *Toolset) openLSP() error {
-	ts.lsp = ts.cfg.LSP
+	ts.lsp, ts.queries.limit = ts.cfg.LSP, queryTime
 	if len(ts.cfg.LanguageServers) == 0 {
 		return nil
 	}
@@ -131,6 +135,7 @@ func (ts *Toolset) openLSP() error {
 		}
 		names[srv.Name] = true
 		opt.Servers = append(opt.Servers, srv)
+		ts.queries.limit = max(ts.queries.limit, srv.StartTimeout+srv.RequestTimeout+queryTime)
 	}
 	ts.servers = &languageServers{client: lsp.New(opt), limit: ts.limits.DiagnosticsTime}
 	ts.lsp = ts.servers

@@ -246,7 +246,7 @@ func TestLSPResults(t *testing.T) {
 	stub.query = func(*LSPQuery) (*LSPAnswer, error) { return nil, errors.New("gopls is not installed: get it") }
 	assert.Contains(t, b.fails("lsp", in{"operation": "hover", "filePath": "a.go", "symbol": "x"}), "gopls is not installed: get it")
 	stub.query = func(*LSPQuery) (*LSPAnswer, error) { panic("host") }
-	assert.Contains(t, b.fails("lsp", in{"operation": "hover", "filePath": "a.go", "symbol": "x"}), "panicked: host")
+	assert.Contains(t, b.fails("lsp", in{"operation": "hover", "filePath": "a.go", "symbol": "x"}), "the language server's client: panicked: host")
 }
 
 // TestLSPAsks: what is asked, before anything reaches a server.

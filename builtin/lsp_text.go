@@ -35,6 +35,13 @@ type lspText struct {
 // answer asks the server and words what it says.
 func (c *lspCall) answer(ctx context.Context, call *tool.Call) (*tool.Result, error) {
 	call.Update(tool.Update{Title: c.title()})
+	if s := c.ts.servers; s != nil {
+		path := c.l.abs
+		if c.in.FilePath == "" {
+			path = ""
+		}
+		defer s.watch(call, c.title(), path)()
+	}
 	a, err := c.ask(ctx)
 	if err != nil {
 		return nil, err

@@ -253,16 +253,24 @@ func (c *lspCall) ask(ctx context.Context) (*LSPAnswer, error) {
 	return c.ts.askServer(ctx, q)
 }
 
-// askServer is LSP.Query; a panic in it is an error, and a call that ended says why.
-func (ts *Toolset) askServer(ctx context.Context, q *LSPQuery) (a *LSPAnswer, err error) {
-	if note := guarded(func() { a, err = ts.lsp.Query(ctx, q) }); note != "" {
-		return nil, fmt.Errorf("the language server's client %s", note)
+// askServer is LSP.Query; a panic in it is an error, a call that ended says why, and
+// one that does not return is left behind.
+func (ts *Toolset) askServer(ctx context.Context, q *LSPQuery) (*LSPAnswer, error) {
+	type said struct {
+		answer *LSPAnswer
+		err    error
 	}
-	if ctx.Err() != nil {
+	s, note := hook(ctx, &ts.queries, func(ctx context.Context) said {
+		a, err := ts.lsp.Query(ctx, q)
+		return said{a, err}
+	})
+	switch {
+	case ctx.Err() != nil:
 		return nil, context.Cause(ctx)
+	case note != "":
+		return nil, fmt.Errorf("the language server's client: %s", note)
+	case s.err == nil && s.answer == nil:
+		return &LSPAnswer{}, nil
 	}
-	if err == nil && a == nil {
-		a = &LSPAnswer{}
-	}
-	return a, err
+	return s.answer, s.err
 }

@@ -38,6 +38,7 @@ type Toolset struct {
 	skills  skillSet
 	lsp     LSP              // nil if there is none
 	servers *languageServers // the same, if it is ours to close
+	queries hooks            // of lsp
 
 	ops []operation // in the order in which Tools returns them
 	set *tool.Set   // of the same, for names as a model writes them

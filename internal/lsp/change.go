@@ -30,11 +30,11 @@ type Report struct {
 
 // starting is how long after its start a server gets for its first answer, beyond
 // the time that is given for diagnostics.
-const starting = 10 * time.Second
+const starting = 8 * time.Second
 
 // Changed lets the servers see changes, and returns what is wrong now that was not
 // before. It waits for them up to limit, and for one that is only just starting up
-// to ten seconds from its start. It fails only if ctx ends or a server does; the
+// to eight seconds from its start. It fails only if ctx ends or a server does; the
 // report has what is known all the same.
 func (c *Client) Changed(ctx context.Context, changes []Change, limit time.Duration) (*Report, error) {
 	begin := time.Now()

@@ -128,6 +128,31 @@ func (c *Client) server(cfg *Server, root string) *server {
 	return s
 }
 
+// Status says what the servers for a file, or all that run, are doing before they
+// can answer: "gopls is starting", "gopls: Loading packages (40%)"; "" if nothing.
+func (c *Client) Status(path string) string {
+	servers := c.workspaceServers()
+	if path != "" {
+		servers = c.serversFor(path)
+	}
+	var out []string
+	for _, srv := range servers {
+		cur := srv.running()
+		if cur == nil {
+			continue
+		}
+		select {
+		case <-cur.ready:
+			if w := cur.working(); w != "" {
+				out = append(out, srv.cfg.Name+": "+w)
+			}
+		default:
+			out = append(out, srv.cfg.Name+" is starting")
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
 // rootOf returns the directory that the server for a file is to work in. A file
 // outside of the workspace, such as one of a library, belongs to a server that
 // runs already.

@@ -70,7 +70,11 @@ func (s *session) change(d *document, text string) {
 	if s.caps.TextDocumentSync.Change == 2 {
 		change = difference(old, text, s.enc)
 	}
-	if s.caps.TextDocumentSync.Change != 0 {
+	if s.caps.TextDocumentSync.Change == 0 {
+		// It does not take changes, but it cannot refuse to have a file opened.
+		_ = s.conn.notify("textDocument/didClose", map[string]any{"textDocument": textDocumentID{URI: d.uri}})
+		s.sendOpen(d)
+	} else {
 		_ = s.conn.notify("textDocument/didChange", map[string]any{
 			"textDocument": textDocumentID{URI: d.uri, Version: &version}, "contentChanges": []any{change},
 		}) // if it fails the connection is over, and so is the document
