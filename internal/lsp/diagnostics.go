@@ -10,7 +10,7 @@ import (
 
 const (
 	quiet         = 150 * time.Millisecond // after which diagnostics without a version count
-	settle        = 300 * time.Millisecond // without news, until what follows in other files counts as told
+	settle        = 500 * time.Millisecond // without news, until what follows in other files counts as told
 	maxFiles      = 2000                   // files whose diagnostics are kept
 	maxPerFile    = 500                    // diagnostics of a file that are kept
 	maxMessage    = 4 << 10                // bytes of a diagnostic's message
