@@ -442,6 +442,19 @@ func TestLSPAfterChanges(t *testing.T) {
 		assert.True(t, strings.HasSuffix(res.Text, said), "%s: %s", name, res.Text)
 		assert.Len(t, res.Metadata["diagnostics"].(map[string][]Diagnostic)[b.path("a.go")], 2)
 	}
+	few := stub.report
+	stub.report = func(before, after []SourceFile) (*LSPReport, error) {
+		r := &LSPReport{}
+		for i := range 30 {
+			r.New = append(r.New, diag("a.go", 30-i, "error", "e"), diag("other.go", i+1, "error", "o"), diag("third.go", i+1, "error", "t"))
+		}
+		return r, nil
+	}
+	out := b.ok("edit", in{"filePath": "a.go", "oldString": "package a", "newString": "package b"})
+	assert.Equal(t, 10, strings.Count(out, "\na.go:"))
+	assert.Contains(t, out, "\na.go:10:5: e\nother.go:1:5: o\n")
+	assert.True(t, strings.HasSuffix(out, "\nother.go:5:5: o\n(and 20 more, and 55 in other files)"), out)
+	stub.report = few
 	last := func() [2][]SourceFile { return stub.changed[len(stub.changed)-1] }
 	b.ok("write", in{"filePath": "q.go", "content": "one\n"})
 	assert.Equal(t, [2][]SourceFile{{{Path: b.path("q.go")}}, {{Path: b.path("q.go"), Content: []byte("one\n")}}}, last())

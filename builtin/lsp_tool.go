@@ -70,6 +70,7 @@ func defineLSP(ts *Toolset) (operation, error) {
 	return defineChange(ts, tool.Def{
 		Name: "lsp", Title: "LSP", Description: strings.TrimSpace(lspDescription),
 		Hints:     tool.Hints{Destructive: true},
+		Parallel:  true, // what changes files is planned anew if another was faster
 		MaxOutput: -1,
 		Aliases:   []string{"lsp_diagnostics", "lsp-diagnostics", "lsp_hover", "lsp-hover", "lsp_definition", "lsp_references", "lsp_rename", "language_server"},
 	}, ts.planLSP)

@@ -70,7 +70,7 @@ func (ts *Toolset) tell(ctx context.Context, name string, call *tool.Call, out *
 			perhapsOld = perhapsOld || before == nil || before.err != ""
 		}
 	}
-	ts.report(out.result, found, perhapsOld)
+	ts.report(out.result, found, out.changes, perhapsOld)
 	out.result.Text += late
 }
 
@@ -147,33 +147,39 @@ func guarded(f func()) (note string) {
 }
 
 const (
-	maxDiagnostics     = 20 // of one file in a result's text
-	maxDiagnosticFiles = 5
+	maxDiagnostics      = 10 // of the files that were changed, in a result's text
+	maxOtherDiagnostics = 5  // of all others
 )
 
 // report adds diagnostics to a result: all of them to the metadata, by file, and
-// errors, up to a number, to the text. perhapsOld is set if some of them may be
-// older than the change.
-func (ts *Toolset) report(res *tool.Result, found []Diagnostic, perhapsOld bool) {
+// errors, up to a number, to the text, those in the changed files first.
+// perhapsOld is set if some of them may be older than the change.
+func (ts *Toolset) report(res *tool.Result, found []Diagnostic, changes []FileChange, perhapsOld bool) {
 	byFile := make(map[string][]Diagnostic)
 	for _, d := range found {
 		byFile[d.Path] = append(byFile[d.Path], d)
 	}
 	res.Metadata["diagnostics"] = byFile
 	var b strings.Builder
-	shown := make(map[string]int)
-	left := 0
+	other := func(d Diagnostic) int {
+		if slices.ContainsFunc(changes, func(c FileChange) bool { return c.Path == d.Path }) {
+			return 0
+		}
+		return 1
+	}
+	var shown, left [2]int
 	for _, d := range slices.SortedStableFunc(slices.Values(found), func(a, b Diagnostic) int {
-		return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line))
+		return cmp.Or(other(a)-other(b), strings.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line))
 	}) {
 		if d.Severity != "error" {
 			continue
 		}
-		if shown[d.Path] == maxDiagnostics || shown[d.Path] == 0 && len(shown) == maxDiagnosticFiles {
-			left++
+		kind := other(d)
+		if shown[kind] == [2]int{maxDiagnostics, maxOtherDiagnostics}[kind] {
+			left[kind]++
 			continue
 		}
-		shown[d.Path]++
+		shown[kind]++
 		fmt.Fprintf(&b, "\n%s:%d:%d: %s", ts.display(d.Path), d.Line, max(d.Column, 1), oneLine(clip(d.Message, 500)))
 	}
 	if b.Len() == 0 {
@@ -184,7 +190,12 @@ func (ts *Toolset) report(res *tool.Result, found []Diagnostic, perhapsOld bool)
 	} else {
 		res.Text += "\nErrors that this change brought:" + b.String()
 	}
-	if left > 0 {
-		res.Text += fmt.Sprintf("\n(and %d more)", left)
+	switch {
+	case left[0] > 0 && left[1] > 0:
+		res.Text += fmt.Sprintf("\n(and %d more, and %d in other files)", left[0], left[1])
+	case left[0] > 0:
+		res.Text += fmt.Sprintf("\n(and %d more)", left[0])
+	case left[1] > 0:
+		res.Text += fmt.Sprintf("\n(and %d more in other files)", left[1])
 	}
 }

@@ -28,6 +28,10 @@ type Report struct {
 	Unsure []string
 }
 
+// maxCompared is how many changed files are opened to hear what is new in them.
+// Of more the server only learns that they changed.
+const maxCompared = 50
+
 // starting is how long after its start a server gets for its first answer, beyond
 // the time that is given for diagnostics.
 const starting = 8 * time.Second
@@ -128,7 +132,7 @@ func (s *server) changed(ctx context.Context, changes []Change, deadline time.Ti
 // compare fills in the report, and reports whether everything was known in time.
 func (s *session) compare(ctx context.Context, changes []Change, r *Report) bool {
 	var had, named []string
-	for _, ch := range changes {
+	for _, ch := range changes[:min(len(changes), maxCompared)] {
 		named = append(named, ch.Path)
 		if was := cmp.Or(ch.From, ch.Path); !ch.Created && !ch.Deleted {
 			s.open(was, ch.Before)
@@ -266,8 +270,8 @@ func (s *session) apply(changes []Change) (there []string) {
 		stamp Stamp
 	}
 	now := make(map[string]content)
-	for _, ch := range changes {
-		if ch.Deleted {
+	for i, ch := range changes {
+		if ch.Deleted || i >= maxCompared && !s.has(ch.Path) {
 			continue
 		}
 		if text, st, err := s.read(ch.Path); err == nil {

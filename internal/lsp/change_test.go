@@ -350,6 +350,28 @@ func TestDocumentsStayInStep(t *testing.T) {
 	}
 }
 
+// TestManyChanges: of a change of very many files the first are looked into, and
+// the server learns of all.
+func TestManyChanges(t *testing.T) {
+	needSlash(t)
+	synctest.Test(t, func(t *testing.T) {
+		files := map[string]string{}
+		var changes []Change
+		for i := range 300 {
+			name := fmt.Sprintf("/w/f%03d.go", i)
+			files[name] = "bad 1\nbad 2\n"
+			changes = append(changes, Change{Path: name, Before: "bad 1\n"})
+		}
+		p := serve(t, files, checker(always(0), true))
+		r, err := p.Changed(t.Context(), changes, 5*time.Second)
+		require.NoError(t, err)
+		assert.Empty(t, r.Late)
+		assert.Len(t, r.New, maxCompared)
+		assert.Contains(t, string(p.last().got("workspace/didChangeWatchedFiles")[0].Params), "f299.go")
+		require.NoError(t, p.Close())
+	})
+}
+
 // TestManyDocuments: a server has a bounded number of files open.
 func TestManyDocuments(t *testing.T) {
 	needSlash(t)

@@ -132,6 +132,13 @@ func (s *session) saved(path string) {
 	_ = s.conn.notify("textDocument/didSave", params)
 }
 
+// has reports whether a file is open.
+func (s *session) has(path string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.docs[path] != nil
+}
+
 // documents returns the paths of the open documents.
 func (s *session) documents() []string {
 	s.mu.Lock()
