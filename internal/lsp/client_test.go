@@ -260,14 +260,16 @@ func TestServerRequests(t *testing.T) {
 // nobody up.
 func TestFlood(t *testing.T) {
 	needSlash(t)
-	p := serve(t, oneFile, script{"textDocument/hover": func(f *fake, m *incoming) {
-		for i := range 3 * maxFiles {
-			f.publish(fmt.Sprintf("/w/f%d.go", i), 0, strings.Repeat("m", 2*maxMessage))
-			f.notify("window/logMessage", map[string]any{"type": 4, "message": "chatter"})
-			f.notify("$/progress", map[string]any{"token": i, "value": map[string]any{"kind": "begin", "title": "t"}})
-		}
-		f.reply(m, map[string]any{"contents": "still here"})
-	}})
+	p := newPark(t, oneFile, Server{RequestTimeout: 5 * time.Minute}, func(int) *fake {
+		return newFake(script{"textDocument/hover": func(f *fake, m *incoming) {
+			for i := range maxFiles + 200 {
+				f.publish(fmt.Sprintf("/w/f%d.go", i), 0, strings.Repeat("m", maxMessage+100))
+				f.notify("window/logMessage", map[string]any{"type": 4, "message": "chatter"})
+				f.notify("$/progress", map[string]any{"token": i, "value": map[string]any{"kind": "begin", "title": "t"}})
+			}
+			f.reply(m, map[string]any{"contents": "still here"})
+		}})
+	})
 	a, err := p.Query(t.Context(), hoverQuery())
 	require.NoError(t, err)
 	assert.Equal(t, "still here", a.Hover)
