@@ -198,13 +198,15 @@ func TestLargeMessages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			filler := strings.Repeat("x", 50<<20)
-			p := serve(t, oneFile, script{
-				"textDocument/hover": func(f *fake, m *incoming) {
-					b := body(string(m.ID), filler)
-					f.raw(fmt.Sprintf("Content-Length: %d\r\n\r\n", len(b)))
-					f.raw(b)
-				},
-				"textDocument/definition": func(f *fake, m *incoming) { f.reply(m, nil) },
+			p := newPark(t, oneFile, Server{RequestTimeout: 5 * time.Minute}, func(int) *fake {
+				return newFake(script{
+					"textDocument/hover": func(f *fake, m *incoming) {
+						b := body(string(m.ID), filler)
+						f.raw(fmt.Sprintf("Content-Length: %d\r\n\r\n", len(b)))
+						f.raw(b)
+					},
+					"textDocument/definition": func(f *fake, m *incoming) { f.reply(m, nil) },
+				})
 			})
 			_, err := p.Query(t.Context(), hoverQuery())
 			require.ErrorContains(t, err, "more than the 33554432 that are taken")

@@ -104,7 +104,7 @@ func realServer(t testing.TB, how string) (*Client, string) {
 	require.NoError(t, err)
 	c := New(Options{Root: dir, Env: os.Environ(), Servers: []Server{{
 		Name: "real", Command: self, Env: []string{"LSP_TEST_SERVER=" + how, "LSP_TEST_GIVEN=" + given()}, Languages: map[string]string{".go": "go"},
-		StartTimeout: 20 * time.Second, RequestTimeout: 30 * time.Second,
+		StartTimeout: 2 * time.Minute, RequestTimeout: 2 * time.Minute,
 	}}})
 	return c, filepath.Join(dir, "a.go")
 }
