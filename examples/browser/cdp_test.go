@@ -52,13 +52,23 @@ func newChromium(t *testing.T) *chromium {
 	cmd := exec.Command(bin, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
 		"--disable-background-networking", "--disable-component-update", "--disable-sync", "--disable-dev-shm-usage",
 		"--hide-scrollbars", "--remote-debugging-port=0", "--user-data-dir="+dir, "about:blank")
+	cmd.Env = append(os.Environ(), "TMPDIR="+dir)
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	cmd.WaitDelay = 5 * time.Second
 	require.NoError(t, cmd.Start())
 	ended := make(chan struct{})
 	go func() { cmd.Wait(); close(ended) }() // how it ends is not what is tested
+	var c *chromium
 	t.Cleanup(func() {
+		if c != nil {
+			go c.do("", "Browser.close", nil, nil) // takes its children with it
+			select {
+			case <-ended:
+			case <-time.After(10 * time.Second):
+			}
+			c.ws.CloseNow()
+		}
 		cmd.Process.Kill()
 		<-ended
 		// Its children write a moment longer, and the directory is to be removed.
@@ -83,9 +93,8 @@ func newChromium(t *testing.T) *chromium {
 	ws, _, err := websocket.Dial(t.Context(), "ws://127.0.0.1:"+where[0]+where[1], nil)
 	require.NoError(t, err)
 	ws.SetReadLimit(64 << 20)
-	c := &chromium{t: t, ws: ws, waiting: make(map[int]chan cdpReply)}
+	c = &chromium{t: t, ws: ws, waiting: make(map[int]chan cdpReply)}
 	go c.read()
-	t.Cleanup(func() { ws.CloseNow() })
 	return c
 }
 
@@ -93,6 +102,12 @@ func (c *chromium) read() {
 	for {
 		_, b, err := c.ws.Read(context.Background())
 		if err != nil {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			for _, ch := range c.waiting {
+				ch <- cdpReply{Error: &struct{ Message string }{"the browser has gone"}}
+			}
+			c.waiting = nil
 			return
 		}
 		var m struct {
@@ -107,7 +122,9 @@ func (c *chromium) read() {
 		c.mu.Lock()
 		switch {
 		case m.ID != 0:
-			c.waiting[m.ID] <- m.cdpReply
+			if ch := c.waiting[m.ID]; ch != nil {
+				ch <- m.cdpReply
+			}
 			delete(c.waiting, m.ID)
 		case m.Method == "Runtime.exceptionThrown", m.Method == "Log.entryAdded" && bytes.Contains(m.Params, []byte(`"level":"error"`)),
 			m.Method == "Runtime.consoleAPICalled" && bytes.Contains(m.Params, []byte(`"type":"error"`)):
@@ -122,7 +139,9 @@ func (c *chromium) do(session, method string, params, result any) error {
 	c.mu.Lock()
 	c.n++
 	id := c.n
-	c.waiting[id] = ch
+	if c.waiting != nil {
+		c.waiting[id] = ch
+	}
 	c.mu.Unlock()
 	b, err := json.Marshal(map[string]any{"id": id, "sessionId": session, "method": method, "params": params})
 	if err != nil {
