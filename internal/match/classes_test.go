@@ -135,10 +135,10 @@ func makeClasses() map[string]func(g *gen) *editCase {
 			}
 			c := t.plain("trailing_ws")
 			c.old, c.new = join(old), join(new)
-			if strings.Contains(c.file, c.old) {
+			if g.open(t.loose(c)); strings.Contains(c.file, c.old) {
 				return nil
 			}
-			return g.open(t.loose(c))
+			return c
 		}
 		c := t.damage("trailing_ws", f)
 		if c.old == join(t.old) {
@@ -167,7 +167,7 @@ func makeClasses() map[string]func(g *gen) *editCase {
 		t.old, t.new = mapLines(t.old, f), mapLines(t.new, f)
 		c := t.plain("blank_line_ws")
 		c.old, c.new = join(old), join(new)
-		return g.open(c)
+		return g.open(t.loose(c))
 	})
 
 	reg("indent_shift", func(g *gen) *editCase {
@@ -511,6 +511,7 @@ func makeClasses() map[string]func(g *gen) *editCase {
 
 	reg("fenced", func(g *gen) *editCase {
 		c := g.edit(shape{}).plain("fenced")
+		c.several()
 		c.old, c.new = "```go\n"+c.old+"```", "```go\n"+c.new+"```"
 		return c
 	})
@@ -919,7 +920,7 @@ func (g *gen) open2(c *editCase) *editCase {
 			}
 		}
 	}
-	return c
+	return c.several()
 }
 
 func insertAt(lines []string, k int, l string) []string {

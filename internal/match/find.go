@@ -191,7 +191,11 @@ func (f *finder) choose(v *variant, places []place) (*Plan, error) {
 		start, end := f.text.index()[max(0, at.first-1)], f.text.index()[at.last+1]
 		twin, ok := written[f.text.s[start:end]]
 		if !ok {
-			spans := f.text.wholeChange(at, v.block().lines, lines).spans()
+			c := f.text.wholeChange(at, v.block().lines, lines)
+			spans := c.spans()
+			if c.unclear() {
+				return nil, f.refuseUnclear(at)
+			}
 			p.add(spans, at.first, at.last)
 			if len(places) > 1 && at.first > 0 {
 				written[f.text.s[start:end]] = moved(spans, -start)
@@ -294,7 +298,11 @@ func (f *finder) ellipsis(v *variant) (*Plan, error) {
 			return nil, refuseEllipsis("the stretches around the ellipsis lines come in another order in the file")
 		}
 		end = at.last
-		p.add(f.text.wholeChange(at, part, next).spans(), at.first, at.last)
+		c := f.text.wholeChange(at, part, next)
+		p.add(c.spans(), at.first, at.last)
+		if c.unclear() {
+			return nil, f.refuseUnclear(at)
+		}
 	}
 	return f.finish(p)
 }

@@ -33,13 +33,31 @@ func (c *change) align() {
 		return
 	}
 	src := alignLines(mended, c.new, false)
-	with, without := c.agreement(mended, src), c.agreement(c.old, c.src)
+	ours := c.agreement(c.old, c.src)
+	with, without := c.agreement(mended, src), ours
 	if with == without {
 		with, without = c.samePairs(mended), c.samePairs(c.old)
 	}
 	if with > without {
 		c.old, c.src = mended, src
+		return
 	}
+	// New that begins where the text does and not where old does may have the
+	// text's indentation, even if a few brackets agree with old.
+	const plain = 4
+	least := leastIndent(c.new)
+	c.doubt = ours < plain && least == leastIndent(mended) && least != leastIndent(c.old)
+}
+
+// leastIndent returns the width of the shallowest line that is not blank.
+func leastIndent(lines []string) int {
+	least := -1
+	for _, l := range lines {
+		if n := len(indentOf(l)); !isBlank(l) && (least < 0 || n < least) {
+			least = n
+		}
+	}
+	return least
 }
 
 // shallower reports whether new reaches further out than the text's own lines

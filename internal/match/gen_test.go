@@ -319,11 +319,20 @@ func (t *truth) damage(class string, f func(string) string) *editCase {
 	return c
 }
 
-// loose lets the lines that are not shared differ in blanks and typographic form.
+// loose lets the lines that are not shared differ in blanks and typographic form,
+// and those of which there may be several, like "}": which of two equal lines is
+// gone, and so whose blanks and line ending stay, cannot be told from the texts.
 func (t *truth) loose(c *editCase) *editCase {
 	c.free = map[int]bool{}
+	twins := map[string]int{}
+	for _, l := range t.old {
+		twins[squeeze(l)]++
+	}
+	for _, l := range t.new {
+		twins[squeeze(l)]++
+	}
 	for j, i := range t.src {
-		if i < 0 {
+		if l := squeeze(t.new[j]); i < 0 || twins[l] > 2 || len(l) < 4 {
 			c.free[t.at+j] = true
 		}
 	}
@@ -334,6 +343,15 @@ func (t *truth) loose(c *editCase) *editCase {
 func (g *gen) open(c *editCase) *editCase {
 	if g.r.IntN(2) == 0 && strings.HasSuffix(c.old, "\n") && strings.HasSuffix(c.new, "\n") {
 		c.old, c.new = c.old[:len(c.old)-1], c.new[:len(c.new)-1]
+	}
+	return c.several()
+}
+
+// several accepts a refusal where the text without its last line break is there
+// more than once.
+func (c *editCase) several() *editCase {
+	if strings.Count(strings.ReplaceAll(c.file, "\r\n", "\n"), strings.ReplaceAll(c.old, "\r\n", "\n")) > 1 {
+		c.refuse = true
 	}
 	return c
 }

@@ -21,9 +21,11 @@ type Region struct {
 	Repaired    string // damage undone first, as in [Plan]
 	Slips       []Slip
 
-	block Block
-	at    place
-	spans []Span
+	block   Block
+	at      place
+	spans   []Span
+	written bool
+	unclear bool
 }
 
 // Locate returns the places of a block, up to a thousand, at the first level that
@@ -74,7 +76,11 @@ func (t *Text) Locate(b Block) []Region {
 		}
 	}
 	for _, a := range tries {
-		if at, slips, spans := t.slip(a.key, a.b.New, a.b.Shared); at != nil {
+		at, slips, spans, near := t.slip(a.key, a.b.New, a.b.Shared)
+		if near {
+			return nil
+		}
+		if at != nil {
 			return []Region{{First: at.first + 1, Last: at.last + 1, Level: Slips, Repaired: a.repaired, Slips: slips, block: a.b, at: *at, spans: spans}}
 		}
 	}
@@ -87,12 +93,21 @@ func (r *Region) TooWide() bool { return r.at.tooWide(len(r.block.Old)) }
 
 // Write returns the spans that make the block's change at the region.
 func (t *Text) Write(r *Region) []Span {
-	if r.spans != nil {
+	if r.spans != nil || r.written {
 		return r.spans
 	}
 	c := t.wholeChange(&r.at, r.block.Old, r.block.New)
 	c.src = r.block.Shared
-	return c.spans()
+	r.spans, r.written = c.spans(), true
+	r.unclear = c.unclear()
+	return r.spans
+}
+
+// Unclear reports whether [Text.Write] would have to guess how new lines are
+// indented at the region, so that it should be refused.
+func (t *Text) Unclear(r *Region) bool {
+	t.Write(r)
+	return r.unclear
 }
 
 // InsertAfter returns the span that puts whole lines behind line n, counted from

@@ -9,6 +9,8 @@ type indenter struct {
 	known    []indentPair
 	same     bool // the old text had the indentation right everywhere
 	uneven   bool // no rule leads from the old indentation to the text's
+	scaled   bool // the old indentation is the text's at another scale, or moved; which of them is open
+	doubt    bool // the indentation of some new line had to be guessed
 	fileUnit string
 	oldUnit  int // columns per step where the old text uses blanks
 }
@@ -51,6 +53,7 @@ func newIndenter(old, new []string, have func(i int) (string, bool), style func(
 		ind.fileUnit = style()
 	}
 	ind.oldUnit = blankUnit(old, new)
+	ind.scaled = ind.fileUnit == "" && ind.scalable()
 	if _, _, ok := ind.shift(); !ok && !ind.converts() {
 		ind.uneven = true
 		ind.oldUnit = len(ind.fileUnit)
@@ -59,6 +62,26 @@ func newIndenter(old, new []string, have func(i int) (string, bool), style func(
 		}
 	}
 	return ind
+}
+
+// scalable reports whether all lines that matched have one depth, which the text
+// writes with so many times the blanks that steps of another width explain it as
+// well as lines that were moved. Deeper lines come out different then.
+func (ind *indenter) scalable() bool {
+	if len(ind.known) == 0 {
+		return false
+	}
+	first := ind.known[0]
+	o, h := len(first.old), len(first.have)
+	if o == 0 || h == 0 || strings.Trim(first.old+first.have, " ") != "" || o != 2*h && h != 2*o && o != 4*h && h != 4*o {
+		return false
+	}
+	for _, p := range ind.known {
+		if p.old != first.old || p.have != first.have {
+			return false
+		}
+	}
+	return true
 }
 
 // converts reports whether one kind of steps was written for another.
@@ -137,6 +160,15 @@ func (ind *indenter) carry(s string, i int) string {
 	if have, ok := ind.seen(s, i); ok {
 		return have
 	}
+	if base := ind.deepest(s); strings.Contains(base, "\t ") && len(s) > len(base) {
+		ind.doubt = true // behind blanks that follow tabs, a step may be either
+	}
+	if ind.uneven {
+		return ind.carryUneven(s)
+	}
+	if ind.scaled && len(s) > len(ind.known[0].old) {
+		ind.doubt = true
+	}
 	if ind.oldUnit > 0 && strings.HasPrefix(ind.fileUnit, " ") && len(ind.fileUnit) != ind.oldUnit {
 		if have, ok := ind.convertBy(s, ind.fileUnit, ind.oldUnit); ok {
 			return have
@@ -148,18 +180,62 @@ func (ind *indenter) carry(s string, i int) string {
 	if have, ok := ind.convert(s); ok {
 		return have
 	}
-	return ind.snap(ind.relative(s, i))
+	return ind.relative(s, i)
 }
 
 // carryFrom is like carry for a line that takes the place of old line i, or is
 // that line, indented anew.
 func (ind *indenter) carryFrom(s string, i int, old, have string) string {
-	if ind.uneven {
-		if rest, ok := strings.CutPrefix(s, old); ok {
-			return have + ind.translate(rest)
-		}
+	if !ind.uneven {
+		return ind.carry(s, i)
+	}
+	if in, ok := ind.seen(s, i); ok {
+		return in
+	}
+	if rest, ok := strings.CutPrefix(s, old); ok && ind.whole(rest) && !strings.Contains(have, "\t ") {
+		return have + ind.translate(rest)
 	}
 	return ind.carry(s, i)
+}
+
+// carryUneven is carry where no rule explains the old text's indentation: what
+// the matched lines say themselves is believed, and whole steps from there.
+func (ind *indenter) carryUneven(s string) string {
+	var base *indentPair
+	for n := range ind.known {
+		p := &ind.known[n]
+		if p.have == s {
+			return s // as the text has it
+		}
+		if rest, ok := strings.CutPrefix(s, p.old); ok && ind.whole(rest) && (base == nil || len(p.old) > len(base.old)) {
+			base = p
+		}
+	}
+	if base == nil {
+		ind.doubt = true
+		return s
+	}
+	return base.have + ind.translate(s[len(base.old):])
+}
+
+// deepest returns the text's indentation for the matched line whose indentation in
+// the old text is the longest beginning of s.
+func (ind *indenter) deepest(s string) string {
+	var best *indentPair
+	for n := range ind.known {
+		if p := &ind.known[n]; strings.HasPrefix(s, p.old) && (best == nil || len(p.old) > len(best.old)) {
+			best = p
+		}
+	}
+	if best == nil {
+		return ""
+	}
+	return best.have
+}
+
+// whole reports whether an indentation consists of whole steps.
+func (ind *indenter) whole(s string) bool {
+	return strings.Trim(s, "\t") == "" || strings.Trim(s, " ") == "" && ind.oldUnit > 1 && len(s)%ind.oldUnit == 0
 }
 
 // relative works from the matched line whose indentation is nearest to s.
@@ -185,21 +261,6 @@ func (ind *indenter) relative(s string, i int) string {
 		return strings.TrimSuffix(best.have, ind.translate(best.old[len(s):]))
 	}
 	return s
-}
-
-// snap rounds an indentation of blanks to whole steps if all matched lines of
-// the text keep to them.
-func (ind *indenter) snap(s string) string {
-	unit := len(ind.fileUnit)
-	if !ind.uneven || unit < 2 || strings.Trim(s, " ") != "" || len(s)%unit == 0 {
-		return s
-	}
-	for _, p := range ind.known {
-		if strings.Trim(p.have, " ") != "" || len(p.have)%unit != 0 {
-			return s
-		}
-	}
-	return strings.Repeat(ind.fileUnit, (len(s)+(unit-1)/2)/unit)
 }
 
 func distance(a, b int) int { return max(a-b, b-a) }
@@ -309,6 +370,9 @@ func (ind *indenter) convertBy(s, fileUnit string, oldUnit int) (string, bool) {
 	rest := ""
 	if odd {
 		rest = strings.Repeat(" ", columns(s, oldUnit)%oldUnit)
+		// Steps that nobody uses, and a line that does not keep to them: that the
+		// matched lines do may be chance.
+		ind.doubt = ind.doubt || oldUnit == 3 && offset != 0
 	}
 	return strings.Repeat(fileUnit, max(0, d+offset)) + rest, true
 }
@@ -358,7 +422,7 @@ func (ind *indenter) translate(rest string) string {
 func (t *Text) indentStyle(at int) string {
 	const reach = 400
 	tabs, widths := 0, [9]int{}
-	last := 0
+	last := -1
 	for i := max(0, at-reach); i < min(t.Len(), at+reach); i++ {
 		line := t.Line(i)
 		if isBlank(line) {
@@ -369,7 +433,7 @@ func (t *Text) indentStyle(at int) string {
 			tabs++
 			continue
 		}
-		if d := len(in) - last; d > 1 && d <= 8 {
+		if d := len(in) - last; last >= 0 && d > 1 && d <= 8 {
 			widths[d]++
 		}
 		last = len(in)

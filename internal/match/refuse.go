@@ -20,6 +20,7 @@ var (
 	ErrApplied     = errors.New("already applied")
 	ErrProportion  = errors.New("match much larger than the old text")
 	ErrGuard       = errors.New("line guard does not hold")
+	ErrIndentation = errors.New("unclear indentation")
 )
 
 // An Error says why an edit was refused and what to do about it. Its text is
@@ -88,6 +89,13 @@ func (f *finder) refuseWide(p *place, lines int) error {
 	return &Error{Reason: ErrProportion, Lines: []int{p.first + 1}, message: fmt.Sprintf(
 		"oldString has %d lines, but with blank lines ignored it matches lines %d-%d, which are %d. Copy the lines exactly as they are in the file.",
 		lines, p.first+1, p.last+1, p.last-p.first+1)}
+}
+
+// refuseUnclear is the refusal for new lines whose depth cannot be told.
+func (f *finder) refuseUnclear(p *place) error {
+	return &Error{Reason: ErrIndentation, Lines: []int{p.first + 1}, message: fmt.Sprintf(
+		"oldString matches lines %d-%d with other indentation, and how the new lines are to be indented there is not clear. Copy the lines with the indentation that they have in the file, and indent newString the same way.",
+		p.first+1, p.last+1)}
 }
 
 // refuseMany is the refusal for more places than one, or than expected.

@@ -30,8 +30,11 @@ type candidate struct {
 // slips plans an edit of a block that was remembered with small differences.
 func (f *finder) slips(v *variant) (*Plan, error) {
 	lines := newLines(v.old, v.new)
-	at, slips, spans := f.text.slip(v.block(), lines, nil)
+	at, slips, spans, near := f.text.slip(v.block(), lines, nil)
 	if at == nil {
+		if near { // and no other reading of old may do better elsewhere
+			return nil, f.refuseNotFound([]*variant{v})
+		}
 		return nil, nil
 	}
 	p := &Plan{Level: Slips, Repaired: v.repaired, Slips: slips}
@@ -41,33 +44,34 @@ func (f *finder) slips(v *variant) (*Plan, error) {
 
 // slip finds the one place that a block can mean although some of its lines are
 // slightly different there, and writes the change. src is the old line that each
-// new line is, nil to have them aligned.
-func (t *Text) slip(b *block, new []string, src []int) (*place, []Slip, []Span) {
+// new line is, nil to have them aligned. Without a place, near reports whether
+// there are some that come near, but none that is sure.
+func (t *Text) slip(b *block, new []string, src []int) (at *place, slips []Slip, spans []Span, near bool) {
 	m := len(b.filled)
 	if m < slipLines {
-		return nil, nil, nil
+		return nil, nil, nil, false
 	}
 	lines, keys := t.nonBlank()
 	best, second := bestCandidates(keys, b.nkeys)
 	if best == nil {
-		return nil, nil, nil
+		return nil, nil, nil, false
 	}
 	like := slipLike
 	if second != nil {
 		more := len(second.diffs) - len(best.diffs)
 		if more <= 0 {
-			return nil, nil, nil
+			return nil, nil, nil, true
 		}
 		if float64(more) <= slipClose*float64(m) {
 			like = slipLikeClose
 		}
 	}
-	at := t.sparse(b, lines[best.start:best.start+m])
-	at.level = Slips
-	if at.tooWide(len(b.lines)) {
-		return nil, nil, nil
+	found := t.sparse(b, lines[best.start:best.start+m])
+	found.level = Slips
+	if found.tooWide(len(b.lines)) {
+		return nil, nil, nil, true
 	}
-	c := t.wholeChange(&at, b.lines, new)
+	c := t.wholeChange(&found, b.lines, new)
 	if c.src = src; src == nil {
 		c.align()
 	}
@@ -77,20 +81,19 @@ func (t *Text) slip(b *block, new []string, src []int) (*place, []Slip, []Span) 
 			kept[i] = true
 		}
 	}
-	var slips []Slip
 	for _, n := range best.diffs {
 		i, k := b.filled[n], int(lines[best.start+n])
 		want, have := b.lines[i], t.Line(k)
 		if similarity(want, have) < like || kept[i] && digits(want) != digits(have) {
-			return nil, nil, nil
+			return nil, nil, nil, true
 		}
 		slips = append(slips, Slip{k + 1, want, have})
 	}
-	spans := c.spans()
-	if !c.harmless() {
-		return nil, nil, nil
+	spans = c.spans()
+	if !c.harmless() || c.unclear() {
+		return nil, nil, nil, true
 	}
-	return &at, slips, spans
+	return &found, slips, spans, false
 }
 
 // harmless reports whether what the edit removes without having named it can be

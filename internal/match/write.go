@@ -27,6 +27,9 @@ type change struct {
 	foldBack func(string) string
 	trim     bool // blanks at line ends are the model's own
 
+	doubt    bool // what new means by its indentation is not clear
+	phantoms int  // removed blank lines of old that the text does not have, since the last line with content that stays
+
 	out   []outLine
 	clash []clash
 	lost  []Slip // lines removed although they were not what old said
@@ -118,6 +121,9 @@ func (c *change) merge() {
 			}
 			c.shared(ni, nj, k)
 			next = k + 1
+			if len(strings.TrimSpace(c.old[ni])) > 3 {
+				c.phantoms = 0
+			}
 		}
 		i, j = ni+1, nj+1
 	}
@@ -164,6 +170,11 @@ func (c *change) hunk(i0, i1, j0, j1, next, end int) int {
 	for i := i0; i < i1; i++ {
 		if k := c.at(i); k >= 0 {
 			first, last = min(first, k), max(last, k)
+		}
+	}
+	for i := i0; i < i1; i++ {
+		if c.at(i) < 0 && isBlank(c.old[i]) {
+			c.phantoms++
 		}
 	}
 	if last < 0 {
@@ -263,10 +274,27 @@ func (c *change) nearOld(j int) int {
 	return 0
 }
 
-// add writes a new line that takes no line's place, near old line i.
+// add writes a new line that takes no line's place, near old line i. A blank one
+// that stands for one which only old has is not written.
 func (c *change) add(j, i int) {
+	if c.phantom(j) {
+		return
+	}
 	c.out = append(c.out, outLine{c.own(c.new[j], i), false, -1, ""})
 }
+
+// phantom reports whether new line j is a blank line of old's that the text does
+// not have.
+func (c *change) phantom(j int) bool {
+	if c.phantoms == 0 || !isBlank(c.new[j]) {
+		return false
+	}
+	c.phantoms--
+	return true
+}
+
+// unclear reports whether the indentation of what was written is a guess.
+func (c *change) unclear() bool { return c.doubt || c.ind != nil && c.ind.doubt }
 
 // own returns a new line in the form of the place.
 func (c *change) own(line string, i int) string {
@@ -289,6 +317,9 @@ func (c *change) own(line string, i int) string {
 
 // replace writes a new line in the place of piece k.
 func (c *change) replace(p linePair, k int) {
+	if c.phantom(p.j) {
+		return
+	}
 	have, eol := c.pieces[k].line, c.pieces[k].eol
 	o, n := c.old[p.i], c.new[p.j]
 	if c.literal {

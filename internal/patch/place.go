@@ -356,6 +356,9 @@ func (f *finding) refusal() *Error {
 	case f.region.TooWide():
 		f.fail(ErrHunk, match.ErrProportion, "with blank lines ignored its %d lines fit lines %d-%d. Copy the lines exactly as they are",
 			len(f.block.Old), f.region.First, f.region.Last)
+	case f.t.Unclear(f.region):
+		f.fail(ErrHunk, match.ErrIndentation, "its lines are lines %d-%d with other indentation, and how the new ones are to be indented there is not clear. Copy the lines with the indentation that they have in the file",
+			f.region.First, f.region.Last)
 	case f.contradicted():
 		f.fail(ErrHunk, match.ErrAmbiguous, "its lines are at line %d, but its @@ line %q names another place (line %d). Correct one of them",
 			f.region.First, short(f.h.Anchors[len(f.h.Anchors)-1]), f.scopes()[0].anchor)
