@@ -310,7 +310,7 @@ func TestSeenLines(t *testing.T) {
 	b.ok("edit", in{"filePath": "f", "oldString": "    line 5 is here\n    line 6 is here\n", "newString": "    line five\n    line 6 is here\n"})
 	assert.Contains(t, b.file("f"), "\tline five\n\tline 6 is here\n")
 	msg := b.fails("edit", in{"filePath": "f", "oldString": "    line 50 is here\n    line 51 is here\n", "newString": "    x\n    line 51 is here\n"})
-	assert.Contains(t, msg, "lines 50-51 were never shown to you")
+	assert.Contains(t, msg, "you were never shown 50-51 in full")
 	assert.Contains(t, msg, "offset=50")
 	assert.Contains(t, b.fails("apply_patch", in{"patchText": "*** Begin Patch\n*** Update File: f\n@@\n-    line 50 is here\n+    x\n*** End Patch"}), "never shown")
 	assert.Contains(t, b.fails("multiedit", in{"filePath": "f", "edits": []in{{"oldString": "    line 50 is here\n    line 51 is here\n", "newString": "x"}}}), "never shown")

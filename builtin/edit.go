@@ -220,7 +220,7 @@ func (ts *Toolset) checkSeen(c *change, places []match.Place, level match.Level,
 	if exact {
 		return fmt.Errorf("%s: oldString is there %d times; of these lines %s were never shown to you, so nothing was changed. Read them, or confirm the number with expectedCount", name, len(places), rangesText(unseen))
 	}
-	return fmt.Errorf("%s: oldString fits lines %d-%d %s, but lines %s were never shown to you as they are now, so nothing was changed. Read them (offset=%d) and copy the text exactly",
+	return fmt.Errorf("%s: oldString fits lines %d-%d %s, but of these you were never shown %s in full as they are now, so nothing was changed. Read them (offset=%d) and copy the text exactly",
 		name, places[0].First, places[0].Last, how(exact, level), rangesText(unseen), unseen[0].First)
 }
 

@@ -215,7 +215,9 @@ func (ind *indenter) carryUneven(s string) string {
 		ind.doubt = true
 		return s
 	}
-	return base.have + ind.translate(s[len(base.old):])
+	in := base.have + ind.translate(s[len(base.old):])
+	ind.doubt = ind.doubt || strings.Contains(in, " \t")
+	return in
 }
 
 // deepest returns the text's indentation for the matched line whose indentation in

@@ -14,6 +14,18 @@ import (
 	"github.com/agenttool/tool/internal/match"
 )
 
+var nouns = []string{"buffer", "count", "limit", "handler", "cursor", "payload", "offset", "registry", "timeout", "worker", "session", "token"}
+
+func join(lines []string) string { return strings.Join(lines, "\n") + "\n" }
+
+func mapLines(lines []string, f func(string) string) []string {
+	out := make([]string, len(lines))
+	for i, l := range lines {
+		out[i] = f(l)
+	}
+	return out
+}
+
 // A largeCase is an edit of a large text.
 type largeCase struct {
 	name  string

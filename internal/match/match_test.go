@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/agenttool/tool/internal/editcases"
 	"github.com/agenttool/tool/internal/match"
 )
 
@@ -211,28 +212,28 @@ func TestNotFoundMessage(t *testing.T) {
 // TestNearestWindow checks that a refusal shows the window that holds half of
 // the lines, in 95 of 100 cases.
 func TestNearestWindow(t *testing.T) {
-	testdataNeeded(t)
+	casesNeeded(t)
 	shown, asked := 0, 0
-	for _, c := range cases("exact", 99, 150) {
-		old := strings.Split(strings.TrimSuffix(c.old, "\n"), "\n")
-		file := strings.Split(c.file, "\n")
-		if len(old) < 4 || !strings.Contains(c.file, strings.Join(old, "\n")) {
+	for _, c := range editcases.Make("exact", 99, 150) {
+		old := strings.Split(strings.TrimSuffix(c.Old, "\n"), "\n")
+		file := strings.Split(c.File, "\n")
+		if len(old) < 4 || !strings.Contains(c.File, strings.Join(old, "\n")) {
 			continue
 		}
-		at := strings.Count(c.file[:strings.Index(c.file, strings.Join(old, "\n"))], "\n")
+		at := strings.Count(c.File[:strings.Index(c.File, strings.Join(old, "\n"))], "\n")
 		for i := 1; i < len(old); i += 2 {
 			old[i] = fmt.Sprintf("\tsomething.else%d(of, it)", i)
 		}
 		equal := func(window string) int {
 			n := 0
 			for _, l := range old {
-				if !blank(l) && strings.Contains(window, strings.TrimSpace(l)) {
+				if strings.TrimSpace(l) != "" && strings.Contains(window, strings.TrimSpace(l)) {
 					n++
 				}
 			}
 			return n
 		}
-		_, err := match.Find(c.file, match.Edit{Old: join(old), New: "x\n"})
+		_, err := match.Find(c.File, match.Edit{Old: strings.Join(old, "\n") + "\n", New: "x\n"})
 		var e *match.Error
 		if !errors.As(err, &e) || !errors.Is(err, match.ErrNotFound) {
 			continue
@@ -244,7 +245,7 @@ func TestNearestWindow(t *testing.T) {
 		}
 	}
 	require.Greater(t, asked, 80)
-	assert.GreaterOrEqual(t, percent(shown, asked), 95.0)
+	assert.GreaterOrEqual(t, 100*float64(shown)/float64(asked), 95.0)
 }
 
 func TestFindLines(t *testing.T) {

@@ -1,4 +1,4 @@
-package match_test
+package editcases
 
 import (
 	"fmt"
@@ -9,23 +9,7 @@ import (
 	"sort"
 	"strings"
 	"sync"
-	"testing"
 )
-
-// The accuracy cases: edits of real source files, damaged the way models damage
-// them. A generator makes them from a seed, so that they can be made afresh.
-
-// An editCase is one edit with the results that are right.
-type editCase struct {
-	class    string
-	file     string
-	old, new string
-	all      bool
-	accept   []string     // acceptable results
-	refuse   bool         // a refusal is right as well
-	free     map[int]bool // lines of accept[0] that may differ in form
-	anyEOL   bool         // and in their line endings
-}
 
 // A source is a file of the corpus as lines.
 type source struct {
@@ -308,21 +292,21 @@ func (g *gen) byText(share float64, f func(l string, v int) string) func(string)
 }
 
 // plain makes the case of a truth without damage.
-func (t *truth) plain(class string) *editCase {
-	return &editCase{class: class, file: t.file(), old: join(t.old), new: join(t.new), accept: []string{t.result()}}
+func (t *truth) plain(class string) *Case {
+	return &Case{Class: class, File: t.file(), Old: join(t.old), New: join(t.new), Accept: []string{t.result()}}
 }
 
 // damage makes the case of a truth with lines damaged by f.
-func (t *truth) damage(class string, f func(string) string) *editCase {
+func (t *truth) damage(class string, f func(string) string) *Case {
 	c := t.plain(class)
-	c.old, c.new = join(mapLines(t.old, f)), join(mapLines(t.new, f))
+	c.Old, c.New = join(mapLines(t.old, f)), join(mapLines(t.new, f))
 	return c
 }
 
 // loose lets the lines that are not shared differ in blanks and typographic form,
 // and those of which there may be several, like "}": which of two equal lines is
 // gone, and so whose blanks and line ending stay, cannot be told from the texts.
-func (t *truth) loose(c *editCase) *editCase {
+func (t *truth) loose(c *Case) *Case {
 	c.free = map[int]bool{}
 	twins := map[string]int{}
 	for _, l := range t.old {
@@ -340,18 +324,18 @@ func (t *truth) loose(c *editCase) *editCase {
 }
 
 // open removes the final line breaks of both texts now and then.
-func (g *gen) open(c *editCase) *editCase {
-	if g.r.IntN(2) == 0 && strings.HasSuffix(c.old, "\n") && strings.HasSuffix(c.new, "\n") {
-		c.old, c.new = c.old[:len(c.old)-1], c.new[:len(c.new)-1]
+func (g *gen) open(c *Case) *Case {
+	if g.r.IntN(2) == 0 && strings.HasSuffix(c.Old, "\n") && strings.HasSuffix(c.New, "\n") {
+		c.Old, c.New = c.Old[:len(c.Old)-1], c.New[:len(c.New)-1]
 	}
 	return c.several()
 }
 
 // several accepts a refusal where the text without its last line break is there
 // more than once.
-func (c *editCase) several() *editCase {
-	if strings.Count(strings.ReplaceAll(c.file, "\r\n", "\n"), strings.ReplaceAll(c.old, "\r\n", "\n")) > 1 {
-		c.refuse = true
+func (c *Case) several() *Case {
+	if strings.Count(strings.ReplaceAll(c.File, "\r\n", "\n"), strings.ReplaceAll(c.Old, "\r\n", "\n")) > 1 {
+		c.Refuse = true
 	}
 	return c
 }
@@ -372,10 +356,4 @@ func swapLetters(g *gen, s string) string {
 		return s[:i] + s[i+1:]
 	}
 	return s[:i] + string(s[i]) + s[i:]
-}
-
-func testdataNeeded(tb testing.TB) {
-	if len(corpus()) < 50 {
-		tb.Skip("the Go source tree is not there")
-	}
 }
