@@ -1,6 +1,7 @@
 package editcases
 
 import (
+	"slices"
 	"strings"
 )
 
@@ -192,7 +193,7 @@ func plainClasses(reg func(name string, f func(g *gen) *Case)) {
 			return nil
 		}
 		in := lead(t.old[0])
-		for _, l := range append(t.old, t.new...) {
+		for _, l := range slices.Concat(t.old, t.new) {
 			if !blank(l) && !strings.HasPrefix(l, in) {
 				return nil
 			}

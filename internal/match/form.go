@@ -39,7 +39,7 @@ func (c *change) align() {
 		with, without = c.samePairs(mended), c.samePairs(c.old)
 	}
 	if with > without {
-		c.old, c.src = mended, src
+		c.old, c.src, c.mended = mended, src, true
 		return
 	}
 	// New that begins where the text does and not where old does may have the
@@ -119,6 +119,7 @@ func (c *change) learn() {
 		return "", false
 	}
 	c.ind = newIndenter(c.old, c.new, have, func() string { return c.t.indentStyle(c.t.lineAt(c.pieces[0].off)) })
+	c.ind.mended = c.mended
 	theirs := map[rune]bool{} // typographic characters of the text's lines
 	var ours []rune           // and of old
 	decomposed := false

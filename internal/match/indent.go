@@ -7,10 +7,12 @@ import "strings"
 // and the text's own.
 type indenter struct {
 	known    []indentPair
-	same     bool // the old text had the indentation right everywhere
-	uneven   bool // no rule leads from the old indentation to the text's
-	scaled   bool // the old indentation is the text's at another scale, or moved; which of them is open
-	doubt    bool // the indentation of some new line had to be guessed
+	same     bool          // the old text had the indentation right everywhere
+	uneven   bool          // no rule leads from the old indentation to the text's
+	scaled   bool          // the old indentation is the text's at another scale, or moved; which of them is open
+	mended   bool          // it had not, but new has, and old was taken as if
+	doubt    bool          // the indentation of some new line had to be guessed
+	style    func() string // the steps of the text
 	fileUnit string
 	oldUnit  int // columns per step where the old text uses blanks
 }
@@ -24,7 +26,7 @@ type indentPair struct {
 // newIndenter learns from the lines of old that matched. have returns the
 // text's line for an old line and whether there is one.
 func newIndenter(old, new []string, have func(i int) (string, bool), style func() string) *indenter {
-	ind := &indenter{same: true}
+	ind := &indenter{same: true, style: style}
 	for i, o := range old {
 		if isBlank(o) {
 			continue
@@ -155,12 +157,13 @@ func gcd(a, b int) int {
 // stands near old line i.
 func (ind *indenter) carry(s string, i int) string {
 	if ind.same || len(ind.known) == 0 {
+		ind.doubt = ind.doubt || ind.mended && !ind.fits(s)
 		return s
 	}
 	if have, ok := ind.seen(s, i); ok {
 		return have
 	}
-	if base := ind.deepest(s); strings.Contains(base, "\t ") && len(s) > len(base) {
+	if base := ind.deepest(s); strings.Contains(base, "\t ") && len(s) > len(base) || strings.Contains(s, " ") && ind.mixes() {
 		ind.doubt = true // behind blanks that follow tabs, a step may be either
 	}
 	if ind.uneven {
@@ -218,6 +221,34 @@ func (ind *indenter) carryUneven(s string) string {
 	in := base.have + ind.translate(s[len(base.old):])
 	ind.doubt = ind.doubt || strings.Contains(in, " \t")
 	return in
+}
+
+// fits reports whether s is an indentation that the text's lines there have, or
+// whole steps from one.
+func (ind *indenter) fits(s string) bool {
+	unit := max(len(ind.style()), 2)
+	whole := func(rest string) bool {
+		return strings.Trim(rest, "\t") == "" || strings.Trim(rest, " ") == "" && len(rest)%unit == 0
+	}
+	for _, p := range ind.known {
+		if rest, ok := strings.CutPrefix(s, p.have); ok && whole(rest) {
+			return true
+		}
+		if rest, ok := strings.CutPrefix(p.have, s); ok && whole(rest) {
+			return true
+		}
+	}
+	return false
+}
+
+// mixes reports whether the text has lines indented by blanks behind tabs.
+func (ind *indenter) mixes() bool {
+	for _, p := range ind.known {
+		if strings.Contains(p.have, "\t ") {
+			return true
+		}
+	}
+	return false
 }
 
 // deepest returns the text's indentation for the matched line whose indentation in

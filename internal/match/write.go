@@ -27,6 +27,7 @@ type change struct {
 	foldBack func(string) string
 	trim     bool // blanks at line ends are the model's own
 
+	mended   bool // old has been given the text's indentation
 	doubt    bool // what new means by its indentation is not clear
 	phantoms int  // removed blank lines of old that the text does not have, since the last line with content that stays
 
