@@ -218,18 +218,18 @@ func diffText(f *textfile.File, raw []byte) string {
 
 // compare computes the diff of the change.
 func (c *change) compare() {
-	from, to := "a/"+c.l.display, "b/"+c.name()
-	before, after := c.beforeText(), c.afterText()
-	switch c.op {
-	case textfile.Create:
-		from = diff.DevNull
-	case textfile.Delete:
-		to = diff.DevNull
-	}
-	c.diff = diff.Compute(before, after, &diff.Options{Timeout: diffLimit})
-	c.unified = c.diff.Unified(from, to)
-	if c.unified == "" && c.op == textfile.Move {
-		c.unified = fmt.Sprintf("rename from %s\nrename to %s\n", c.l.display, c.to.display)
+	c.diff = diff.Compute(c.beforeText(), c.afterText(), &diff.Options{Timeout: diffLimit})
+	h := diff.Header{Old: c.l.display, New: c.name(), Created: c.op == textfile.Create, Deleted: c.op == textfile.Delete}
+	switch {
+	case c.op == textfile.Move, (h.Created || h.Deleted) && len(c.diff.Hunks) == 0:
+		h.Executable = c.script || c.l.info != nil && c.l.info.Mode().Perm()&0o111 != 0
+		c.unified = c.diff.Git(h)
+	case h.Created:
+		c.unified = c.diff.Unified(diff.DevNull, "b/"+h.New)
+	case h.Deleted:
+		c.unified = c.diff.Unified("a/"+h.Old, diff.DevNull)
+	default:
+		c.unified = c.diff.Unified("a/"+h.Old, "b/"+h.New)
 	}
 }
 

@@ -33,16 +33,69 @@ func (d *Diff) Unified(oldName, newName string) string {
 	return b.String()
 }
 
+// A Header says what else happens to the file of a diff, for [Diff.Git]. Names are
+// without the prefixes a/ and b/.
+type Header struct {
+	Old, New   string // equal unless the file is renamed
+	Created    bool
+	Deleted    bool
+	Executable bool // the mode of a file that is created or deleted
+}
+
+// Git writes the diff as git does: with the lines that say that a file is created,
+// deleted or renamed, which alone tell it where no line changes. It is empty when
+// nothing happens to the file.
+func (d *Diff) Git(h Header) string {
+	from, to := "a/"+h.Old, "b/"+h.New
+	var b strings.Builder
+	b.WriteString("diff --git " + extended(from) + " " + extended(to) + "\n")
+	mode := "100644"
+	if h.Executable {
+		mode = "100755"
+	}
+	switch {
+	case h.Created:
+		b.WriteString("new file mode " + mode + "\n")
+		from = DevNull
+	case h.Deleted:
+		b.WriteString("deleted file mode " + mode + "\n")
+		to = DevNull
+	case h.Old != h.New:
+		b.WriteString("rename from " + extended(h.Old) + "\nrename to " + extended(h.New) + "\n")
+	case len(d.Hunks) == 0:
+		return ""
+	}
+	b.WriteString(d.Unified(from, to))
+	return b.String()
+}
+
 // headerName quotes a name with characters that end a name early. A name with
 // blanks is followed by a tab, which tells where it ends.
 func headerName(name string) string {
+	if q := quoted(name); q != name {
+		return q
+	}
+	if strings.Contains(name, " ") {
+		return name + "\t"
+	}
+	return name
+}
+
+// extended writes a name in a line that only git knows. Others who read it, like
+// patch, take a blank for the end of a name that is not quoted.
+func extended(name string) string {
+	if strings.Contains(name, " ") {
+		return quoteName(name)
+	}
+	return quoted(name)
+}
+
+// quoted quotes a name that has to be.
+func quoted(name string) string {
 	for _, r := range name {
 		if r < ' ' || r == 0x7f || r == '"' || r == '\\' {
 			return quoteName(name)
 		}
-	}
-	if strings.Contains(name, " ") {
-		return name + "\t"
 	}
 	return name
 }
