@@ -34,6 +34,7 @@ type change struct {
 	spans   []textfile.Span // how old becomes new; nil if it is written anew
 
 	places []match.Place // where the edit matched
+	other  string        // another file that has the text, of an edit that did not match
 	notes  []string      // for the result
 	syntax []string      // errors that after has and raw has not
 	view   string        // what to show of the result in the place of its lines

@@ -180,6 +180,9 @@ func (c *change) refuse(err error) error {
 	if f := c.foreign(); f != "" && c.known.shown {
 		full.text += " " + f
 	}
+	if c.other != "" && errors.Is(err, match.ErrNotFound) {
+		full.text += fmt.Sprintf(" The text is in %s, which you read too: is that the file you mean?", oneLine(c.other))
+	}
 	if c.known.shown {
 		return full
 	}

@@ -5,6 +5,7 @@ import (
 	_ "embed" // descriptions
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/agenttool/tool"
@@ -147,6 +148,10 @@ func (ts *Toolset) planReplace(ctx context.Context, a *attempt, p *plan, l locat
 	}
 	found, err := match.Find(body, ts.matchEdit(in.edit()))
 	if err != nil {
+		const telling = 8 // bytes; less than that is in many files
+		if whole := lf(strings.Trim(old, "\r\n")); len(whole) >= telling && errors.Is(err, match.ErrNotFound) {
+			c.other = ts.memory.tracker.Holding(a.call.SessionID, whole, c.at)
+		}
 		return nil, c.refuse(err)
 	}
 	return c, ts.place(c, found, in)
@@ -305,7 +310,16 @@ func reportEdit(cs *changes) string {
 // writeEdit says what an edit changed, and shows the lines as they are now.
 func (c *change) writeEdit(b *strings.Builder) {
 	if n := len(c.places); n > 1 {
-		fmt.Fprintf(b, ": %d places", n)
+		const most = 20
+		lines := make([]string, 0, most)
+		for _, p := range c.places[:min(n, most)] {
+			lines = append(lines, strconv.Itoa(p.NewFirst))
+		}
+		more := ""
+		if n > most {
+			more = " …"
+		}
+		fmt.Fprintf(b, ": %d places, at lines %s%s", n, strings.Join(lines, ", "), more)
 	} else if n == 1 && c.places[0].NewLast > c.places[0].NewFirst {
 		fmt.Fprintf(b, ": lines %d-%d", c.places[0].NewFirst, c.places[0].NewLast)
 	} else if n == 1 && c.places[0].NewLast == c.places[0].NewFirst {

@@ -79,7 +79,7 @@ func TestEditResult(t *testing.T) {
 
 	b.put("g", "old\n"+numbered(20)+"old\n")
 	b.ok("read", in{"filePath": "g"})
-	assert.Equal(t, "Edited g: 2 places (+2 -2 lines).\n1\tnew\n2\tline 1\n3\tline 2\n4\tline 3\n…\n19\tline 18\n20\tline 19\n21\tline 20\n22\tnew",
+	assert.Equal(t, "Edited g: 2 places, at lines 1, 22 (+2 -2 lines).\n1\tnew\n2\tline 1\n3\tline 2\n4\tline 3\n…\n19\tline 18\n20\tline 19\n21\tline 20\n22\tnew",
 		b.ok("edit", in{"filePath": "g", "oldString": "old", "newString": "new", "replaceAll": true}))
 }
 
@@ -119,4 +119,20 @@ func TestEditHintsOnlyWhatWasRead(t *testing.T) {
 	msg = b.fails("edit", in{"filePath": ".env", "oldString": "nope", "newString": "x"})
 	assert.NotContains(t, msg, "not found", "not even that is told before the permission")
 	assert.Contains(t, msg, "protected")
+}
+
+// TestEditSaysWhere: every place of a replacement is named, and where a text that
+// is not in this file is.
+func TestEditSaysWhere(t *testing.T) {
+	b := newBench(t, "-- a --\nx := 1\ny := 2\nx := 1\n-- b --\none\nvar unique = 7\n-- crlf --\na\r\nvar other = 8\r\nvar third = 9\r\n", Config{})
+	assert.Contains(t, b.ok("edit", in{"filePath": "a", "oldString": "x := 1", "newString": "x := 3", "replaceAll": true}), "Edited a: 2 places, at lines 1, 3 (+2 -2 lines).")
+	missing := in{"filePath": "a", "oldString": "var unique = 7\n", "newString": "var unique = 8\n"}
+	assert.NotContains(t, b.fails("edit", missing), "The text is in", "nothing is told of files that were not read")
+	b.ok("read", in{"filePath": "a"})
+	b.ok("read", in{"filePath": "b"})
+	assert.Contains(t, b.fails("edit", missing), "The text is in b, which you read too")
+	b.ok("read", in{"filePath": "crlf"})
+	assert.Contains(t, b.fails("edit", in{"filePath": "a", "oldString": "var other = 8\nvar third = 9", "newString": "x"}), "The text is in crlf, which you read too")
+	assert.Contains(t, b.fails("apply_patch", in{"patchText": "*** Begin Patch\n*** Update File: b\n@@\n-unique\n+x\n*** End Patch"}), "part of a line, and whole lines are wanted")
+	assert.Contains(t, b.fails("apply_patch", in{"patchText": ""}), "*** Update File: path")
 }

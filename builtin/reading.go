@@ -168,7 +168,7 @@ func formNote(v *textfile.View) string {
 	var parts []string
 	switch {
 	case v.Lossy:
-		parts = append(parts, "not valid "+v.Encoding.String()+": bytes that are no text appear as \uFFFD, and edit cannot change this file")
+		parts = append(parts, "not valid "+v.Encoding.String()+": bytes that are no text appear as escapes such as \\xff or as \uFFFD, and edit cannot change this file")
 	case !v.Encoding.Plain() && v.Guessed:
 		parts = append(parts, "stored as "+v.Encoding.String()+" by all appearances; edits keep that")
 	case !v.Encoding.Plain():

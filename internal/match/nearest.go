@@ -261,9 +261,13 @@ func difference(old, have string) string {
 		return "blanks or typographic characters differ"
 	case normalize(Spacing, old) == normalize(Spacing, have):
 		return "spacing differs"
+	case strings.TrimSpace(old) != "" && strings.Contains(have, strings.TrimSpace(old)):
+		return partOfLine
 	}
 	return ""
 }
+
+const partOfLine = "it is there as part of a line, and whole lines are wanted"
 
 // firstDifference returns the character, from 1, where have departs from old,
 // indentation aside unless that is all that differs.
@@ -382,7 +386,11 @@ func (t *Text) part(b *block) *Near {
 		line := t.Line(i)
 		read += len(line)
 		if strings.Contains(normalize(Spacing, line), want) {
-			return &Near{First: i + 1, Last: i + 1, Of: 1, Differs: i + 1, Column: 1, Reason: "spacing differs"}
+			n := &Near{First: i + 1, Last: i + 1, Of: 1, Differs: i + 1, Column: 1, Reason: "spacing differs"}
+			if k := strings.Index(line, b.lines[b.filled[0]]); k >= 0 {
+				n.Column, n.Reason = utf8.RuneCountInString(line[:k])+1, partOfLine
+			}
+			return n
 		}
 	}
 	return nil

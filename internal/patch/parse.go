@@ -5,6 +5,8 @@ import (
 	"strings"
 )
 
+const wantSections = "between *** Begin Patch and *** End Patch stands a *** Update File: path, *** Add File: path or *** Delete File: path for each file"
+
 // Parse reads a patch in either notation. What surrounds it is left aside: prose,
 // Markdown fences, a shell command with a here-document. Line breaks may be LF or
 // CRLF. The error is an [*Error] with [ErrSyntax], [ErrBinary] or [ErrEmpty].
@@ -15,7 +17,7 @@ func Parse(text string) (*Patch, error) {
 		text = strings.NewReplacer(`\\`, `\`, `\n`, "\n", `\t`, "\t", `\"`, `"`).Replace(text)
 	}
 	if strings.TrimSpace(text) == "" {
-		return nil, &Error{Reason: ErrEmpty, message: "the patch is empty"}
+		return nil, &Error{Reason: ErrEmpty, message: "the patch is empty; " + wantSections}
 	}
 	p := &parser{closed: strings.HasSuffix(text, "\n")}
 	p.lines = strings.Split(strings.TrimSuffix(text, "\n"), "\n")
@@ -95,7 +97,7 @@ func (p *parser) envelope(begin int) (*Patch, error) {
 		return nil, syntax(len(p.lines), `"*** End Patch" is missing and the last line has no line break, so the patch may be cut off. Send it again, complete`)
 	}
 	if len(p.patch.Sections) == 0 {
-		return nil, &Error{Reason: ErrEmpty, message: "the patch has no sections"}
+		return nil, &Error{Reason: ErrEmpty, message: "the patch has no sections; " + wantSections}
 	}
 	return &p.patch, nil
 }

@@ -44,3 +44,6 @@ func copyMeta(f, _ *os.File, info fs.FileInfo) error {
 	}
 	return copyMode(f, info)
 }
+
+// hasCapabilities: files have none here.
+func hasCapabilities(*os.File) bool { return false }

@@ -50,6 +50,17 @@ func copyMeta(f, src *os.File, info fs.FileInfo) error {
 	return copyMode(f, info)
 }
 
+// hasCapabilities reports whether running the file grants something that is lost with its content.
+func hasCapabilities(f *os.File) bool {
+	has := false
+	_ = withFD(f, func(fd int) error {
+		n, err := unix.Fgetxattr(fd, "security.capability", nil)
+		has = err == nil && n > 0
+		return nil
+	})
+	return has
+}
+
 func xattrs(f *os.File) (map[string][]byte, error) {
 	var out map[string][]byte
 	err := withFD(f, func(fd int) error {

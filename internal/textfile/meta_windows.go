@@ -25,3 +25,6 @@ func newLike(dir *fsroot.Dir, name string, _ *os.File) (*os.File, error) {
 }
 
 func copyMeta(*os.File, *os.File, fs.FileInfo) error { return nil }
+
+// hasCapabilities: files have none here.
+func hasCapabilities(*os.File) bool { return false }

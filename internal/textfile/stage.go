@@ -66,8 +66,11 @@ func (c *commit) stage(j *job) error {
 		err := c.stageTemp(j, dir, content, j.info)
 		switch {
 		case err == nil:
-			if j.info.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0 {
+			switch {
+			case j.info.Mode()&(fs.ModeSetuid|fs.ModeSetgid) != 0:
 				j.note = "its set-user-id or set-group-id bit was cleared, as any change of content does"
+			case j.capable:
+				j.note = "its file capabilities were cleared, as any change of content does"
 			}
 			return nil
 		case j.copied:
@@ -142,6 +145,7 @@ func (c *commit) stageTemp(j *job, dir *fsroot.Dir, content []byte, like fs.File
 		if err != nil {
 			return err
 		}
+		j.capable = hasCapabilities(src)
 		err = copyMeta(f, src, like)
 		_ = src.Close()
 		if err != nil {

@@ -1,9 +1,11 @@
 package textfile
 
 import (
+	"bytes"
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -250,6 +252,29 @@ func (t *Tracker) Check(id string, p *fsroot.Path, now State) Freshness {
 		}
 	}
 	return fr
+}
+
+// Holding returns the name of another file than but whose content, as the session knows it, has the text, which is in UTF-8 with
+// LF line ends: of several the one used last, "" if there is none. Only files of which the content is still kept are searched.
+func (t *Tracker) Holding(id, text string, but *fsroot.Path) string {
+	t.mu.Lock()
+	var list []*tracked
+	if s := t.sessions[id]; s != nil {
+		for k, f := range s.files {
+			if k != but.Key() && f.content != nil {
+				list = append(list, &tracked{Record: Record{Display: f.Display, Seq: f.Seq}, content: f.content})
+			}
+		}
+	}
+	t.mu.Unlock()
+	slices.SortFunc(list, func(a, b *tracked) int { return cmp.Compare(b.Seq, a.Seq) })
+	lf, crlf := []byte(text), []byte(strings.ReplaceAll(text, "\n", "\r\n"))
+	for _, f := range list {
+		if bytes.Contains(f.content, lf) || bytes.Contains(f.content, crlf) {
+			return f.Display
+		}
+	}
+	return ""
 }
 
 // Fork gives the session child a copy of what parent knows. A child that has records keeps those it has.

@@ -162,6 +162,7 @@ type job struct {
 	before []byte      // its content, where it may be needed to put it back
 	target *fsroot.Path
 
+	capable bool // the file had capabilities
 	noop    bool
 	inPlace bool
 	copied  bool // Move across file systems: content goes into a new file

@@ -88,6 +88,22 @@ func TestOwnerStays(t *testing.T) {
 	assert.Contains(t, r.Note, "set-user-id")
 }
 
+// TestCapabilitiesAreNoted: like the set-user-id bit they do not outlive the content that they were given to.
+func TestCapabilitiesAreNoted(t *testing.T) {
+	dir, root := tree(t, "-- f --\nx\n")
+	name := filepath.Join(dir, "f")
+	// VFS_CAP_REVISION_2, effective, CAP_NET_BIND_SERVICE.
+	caps := []byte{1, 0, 0, 2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
+	if err := unix.Setxattr(name, "security.capability", caps, 0); err != nil {
+		t.Skipf("capabilities cannot be set here: %v", err)
+	}
+	r, err := commitOne(root, Change{Op: Update, Path: resolve(t, root, "f"), Content: []byte("y\n")})
+	require.NoError(t, err)
+	assert.Contains(t, r.Note, "capabilities were cleared")
+	_, err = unix.Getxattr(name, "security.capability", make([]byte, 64))
+	assert.ErrorIs(t, err, unix.ENODATA)
+}
+
 func TestDirectoryNotWritable(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("the administrator may write everywhere")
