@@ -75,5 +75,7 @@
 // can be taken back; beside that the todo list, the subagents that can be gone on
 // with, the skills that were loaded, and the jobs. [Toolset.Snapshot] and
 // [Toolset.Restore] carry all but the second over to another process. Nothing is shared between toolsets, and nothing outlives
-// [Toolset.Close].
+// [Toolset.Close]; but a system call that does not return, as on a network drive
+// whose server is gone, is left behind when its call ends ([ErrStuck]), and so is a
+// function of the host's that overstays [Limits].HookTime.
 package builtin

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
+	"time"
 
 	"github.com/agenttool/tool"
 	"github.com/agenttool/tool/internal/fsroot"
@@ -69,6 +71,7 @@ type attempt struct {
 	server    serverEdits          // what a language server wants done
 	dry       bool                 // nothing will be run: no server is asked
 	reading   readRules            // what is known of rules about reading
+	writing   *atomic.Bool         // set while files are changed
 }
 
 // ask is one permission that a plan needs. Two asks with the same request and
@@ -124,7 +127,32 @@ func (ts *Toolset) run(ctx context.Context, name string, call *tool.Call, makePl
 	defer cancel(nil)
 	defer context.AfterFunc(ts.ctx, func() { cancel(ErrClosed) })()
 
-	out, before, err := ts.settle(ctx, name, call, makePlan)
+	type settled struct {
+		out    *outcome
+		before *findings
+		err    error
+	}
+	var writing atomic.Bool
+	settle := func() (s settled) {
+		s.out, s.before, s.err = ts.settle(ctx, name, call, &writing, makePlan)
+		return s
+	}
+	var got settled
+	if patient(name) {
+		got = settle()
+	} else {
+		var err error
+		got, err = await(ctx, &ts.stuck, func() time.Duration {
+			if writing.Load() {
+				return writeGrace
+			}
+			return stuckGrace
+		}, settle)
+		if err != nil {
+			return nil, err
+		}
+	}
+	out, before, err := got.out, got.before, got.err
 	if out == nil {
 		return nil, err
 	}
@@ -134,10 +162,11 @@ func (ts *Toolset) run(ctx context.Context, name string, call *tool.Call, makePl
 	return out.result, err
 }
 
-// settle also returns what was wrong in the files before they were changed.
-func (ts *Toolset) settle(ctx context.Context, name string, call *tool.Call, makePlan func(context.Context, *attempt) (*plan, error)) (*outcome, *findings, error) {
+// settle also returns what was wrong in the files before they were changed, and
+// sets writing while it changes files.
+func (ts *Toolset) settle(ctx context.Context, name string, call *tool.Call, writing *atomic.Bool, makePlan func(context.Context, *attempt) (*plan, error)) (*outcome, *findings, error) {
 	granted := make(map[string]bool)
-	a := &attempt{call: call, formatted: make(map[string]formatted)}
+	a := &attempt{call: call, formatted: make(map[string]formatted), writing: writing}
 	p, err := makePlan(ctx, a)
 	if err != nil {
 		return nil, nil, err
@@ -192,7 +221,13 @@ func (ts *Toolset) settleLocked(ctx context.Context, a *attempt, p *plan, grante
 	if again.again || again.fail != nil || !slices.Equal(p.locks, again.locks) || !allGranted(again.asks, granted) {
 		return nil, again, nil
 	}
+	if err := ctx.Err(); err != nil {
+		again.release()
+		return nil, nil, err
+	}
+	a.writing.Store(len(p.locks) > 0)
 	out, err := again.apply(ctx, a.call)
+	a.writing.Store(false)
 	if out == nil && (errors.Is(err, textfile.ErrStale) || errors.Is(err, fsroot.ErrChanged)) {
 		return nil, again, nil
 	}
@@ -271,16 +306,30 @@ func defineChange[In any](ts *Toolset, def tool.Def, makePlan func(ctx context.C
 		if _, err := s.Decode(call.Input, &in, nil); err != nil {
 			return nil, badInput(def.Name, call, err)
 		}
-		p, err := makePlan(ctx, &attempt{call: call, formatted: make(map[string]formatted), dry: true}, in)
+		once := func() (p planned) {
+			p.plan, p.err = makePlan(ctx, &attempt{call: call, formatted: make(map[string]formatted), dry: true}, in)
+			return p
+		}
+		got, err := await(ctx, &ts.stuck, func() time.Duration { return stuckGrace }, once)
+		if err == nil {
+			err = got.err
+		}
 		if err != nil {
 			return nil, err
 		}
+		p := got.plan
 		p.release()
 		if p.fail != nil && len(p.asks) == 0 {
 			return nil, p.fail
 		}
 		return p, nil
 	}}, nil
+}
+
+// planned is what making a plan gave.
+type planned struct {
+	plan *plan
+	err  error
 }
 
 // badInput words what package schema reported as the tool itself does.

@@ -29,6 +29,7 @@ type Toolset struct {
 	reader  textfile.Reader
 	writer  textfile.Writer
 	hooks   hooks
+	stuck   stuck
 	shell   *proc.Shell // nil if there is none
 	env     []string    // of commands
 	jobs    jobs
