@@ -182,6 +182,7 @@ func (f *finder) choose(v *variant, places []place) (*Plan, error) {
 	}
 	lines := newLines(v.old, v.new)
 	p := &Plan{Level: level, Repaired: v.repaired}
+	p.Places, p.Spans = make([]Place, 0, len(places)), make([]Span, 0, len(places))
 	written := map[string][]Span{} // by the text of the place
 	for i := range places {
 		at := &places[i]
@@ -234,12 +235,16 @@ func (f *finder) finish(p *Plan) (*Plan, error) {
 // resultLines computes where the places are in the result.
 func (t *Text) resultLines(p *Plan) {
 	shift, k := 0, 0
+	line := 0 // of the span k, counted from 0
 	for i := range p.Places {
 		pl := &p.Places[i]
 		pl.NewFirst = pl.First + shift
 		for k < len(p.Spans) && p.Spans[k].Start <= t.index()[min(pl.Last, t.Len())] {
 			s := p.Spans[k]
-			if i+1 < len(p.Places) && t.lineAt(s.Start)+1 >= p.Places[i+1].First && t.lineAt(s.Start)+1 > pl.Last {
+			for line+1 < t.Len() && t.index()[line+1] <= s.Start {
+				line++
+			}
+			if i+1 < len(p.Places) && line+1 >= p.Places[i+1].First && line+1 > pl.Last {
 				break
 			}
 			shift += strings.Count(s.Text, "\n") - strings.Count(t.s[s.Start:s.End], "\n")

@@ -168,6 +168,7 @@ func BenchmarkLarge(b *testing.B) {
 			b.ReportMetric(float64(at[0])/float64(scan[0]), "x_scan_1MB")
 			b.ReportMetric(float64(at[1])/float64(scan[1]), "x_scan_10MB")
 			b.ReportMetric(float64(at[1])/float64(at[0]), "growth")
+			b.ReportMetric(float64(scan[1])/float64(scan[0]), "scan_growth")
 			b.ReportMetric(float64(at[1].Microseconds())/1000, "ms_10MB")
 		})
 	}

@@ -110,8 +110,16 @@ const verifyBudget = 4
 // whole finds the block line for line at one level: up to limit places, which may
 // overlap, or with limit 0 all that do not overlap an earlier one.
 func (t *Text) whole(b *block, l Level, limit int) []place {
-	if len(b.filled) == 0 || t.lacks(b) {
+	if len(b.filled) == 0 || t.lacks(b) || l <= TrailingBlanks && t.lacksLine(b) {
 		return nil
+	}
+	if limit > 0 {
+		// A text of repetitions shows in its beginning that there are too many.
+		if head := t.beginning(); head != nil {
+			if places := head.whole(b, l, limit); len(places) == limit {
+				return places
+			}
+		}
 	}
 	starts, ok := t.anchored(b, l)
 	if !ok {
@@ -143,6 +151,31 @@ func (t *Text) whole(b *block, l Level, limit int) []place {
 		}
 	}
 	return places
+}
+
+// headSize is how much of a large text is looked at first.
+const headSize = 128 << 10
+
+// beginning returns the first lines of a large text as a text, nil for others.
+func (t *Text) beginning() *Text {
+	if t.head == nil && len(t.s) > 8*headSize {
+		if i := strings.LastIndexByte(t.s[:headSize], '\n'); i >= 0 {
+			t.head = NewText(t.s[:i+1])
+		}
+	}
+	return t.head
+}
+
+// lacksLine reports whether no line of the text begins with the longest line of
+// the block, blanks at its end aside.
+func (t *Text) lacksLine(b *block) bool {
+	long := ""
+	for _, i := range b.filled {
+		if l := normalize(TrailingBlanks, b.lines[i]); len(l) > len(long) {
+			long = l
+		}
+	}
+	return !strings.HasPrefix(t.s, long) && !strings.Contains(t.s, "\n"+long)
 }
 
 // byKeys adds the places from a start line on by keys of the whole text at the
@@ -252,7 +285,7 @@ func plainWords(line string) []string {
 		if j < len(line) && line[j] >= utf8.RuneSelf && w != "" {
 			w = w[:len(w)-1]
 		}
-		if len(w) > 2 {
+		if w != "" {
 			out = append(out, w)
 		}
 		i = max(j, i+1)
@@ -285,6 +318,11 @@ func (p *place) line(i int) int {
 func (t *Text) withoutBlanks(b *block, l Level) []place {
 	if len(b.filled) == 0 || t.lacks(b) {
 		return nil
+	}
+	if head := t.beginning(); head != nil {
+		if places := head.withoutBlanks(b, l); len(places) > listMax {
+			return places
+		}
 	}
 	lines, keys := t.nonBlank()
 	if t.memoSparse != b {

@@ -12,6 +12,7 @@ type Text struct {
 	starts []int // see index
 	cr     bool  // CRLF occurs
 
+	head        *Text  // see beginning
 	lf          string // s with CRLF as LF, when cr
 	lenientKeys []uint64
 	keys        map[Level][]uint64
