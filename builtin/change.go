@@ -28,10 +28,11 @@ type change struct {
 	state textfile.State
 	known knowledge
 
-	after   []byte          // what it will hold; nil after Delete, and for a Move of it as it is
-	newText string          // the same as text
-	new     *textfile.File  // the same; nil if it is no text
-	spans   []textfile.Span // how old becomes new; nil if it is written anew
+	after   []byte            // what it will hold; nil after Delete, and for a Move of it as it is
+	newText string            // the same as text
+	new     *textfile.File    // the same; nil if it is no text
+	splices []textfile.Splice // what is replaced in a file too large to be held, in the place of all the above
+	spans   []textfile.Span   // how old becomes new; nil if it is written anew
 
 	places []match.Place // where the edit matched
 	other  string        // another file that has the text, of an edit that did not match
@@ -92,7 +93,7 @@ func (ts *Toolset) readFile(ctx context.Context, sessionID string, c *change) er
 		return err
 	})
 	if err != nil {
-		return readError(c.l, err)
+		return readError(c.l, errTooLarge(c, err))
 	}
 	c.known = ts.memory.check(sessionID, c.l, c.state)
 	c.old, err = textfile.Decode(c.raw, ts.decodeOptions(c.at))
@@ -219,6 +220,9 @@ func diffText(f *textfile.File, raw []byte) string {
 
 // compare computes the diff of the change.
 func (c *change) compare() {
+	if c.splices != nil {
+		return // done when they were found
+	}
 	c.diff = diff.Compute(c.beforeText(), c.afterText(), &diff.Options{Timeout: diffLimit})
 	h := diff.Header{Old: c.l.display, New: c.name(), Created: c.op == textfile.Create, Deleted: c.op == textfile.Delete}
 	switch {
@@ -256,6 +260,9 @@ func (c *change) afterText() string {
 func (c *change) effect() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d %s %s\n", c.op, c.l.abs, c.to.abs)
+	if c.splices != nil {
+		fmt.Fprintf(&b, "%d %d\n", len(c.splices), c.splices[0].End-c.splices[0].Start)
+	}
 	faithful := c.op != textfile.Delete && (c.old == nil || c.old.Encoding.Plain()) && (c.new == nil || c.new.Encoding.Plain())
 	if !faithful || c.diff.Coarse || len(c.diff.Hunks) == 0 {
 		fmt.Fprintf(&b, "%x %x", textfile.Sum(c.raw), textfile.Sum(c.after))

@@ -89,6 +89,9 @@ func (ts *Toolset) planChanges(ctx context.Context, a *attempt, p *plan, places 
 func (cs *changes) sources(after bool) []SourceFile {
 	var out []SourceFile
 	for _, c := range cs.list {
+		if c.splices != nil {
+			continue // too large for anybody to look at
+		}
 		f := SourceFile{Path: c.l.abs, Content: c.raw}
 		if c.op == textfile.Move {
 			to := SourceFile{Path: c.to.abs}
@@ -201,7 +204,7 @@ func (c *change) refuse(err error) error {
 // finish computes what follows from the new content: formatting, syntax, diffs.
 func (ts *Toolset) finish(ctx context.Context, a *attempt, p *plan, cs *changes) error {
 	for _, c := range cs.list {
-		if c.replaces() {
+		if c.replaces() && c.splices == nil {
 			if err := ts.format(ctx, a, p, c); err != nil {
 				return err
 			}
@@ -303,8 +306,8 @@ func wholeSpan(before, after string) textfile.Span {
 func (ts *Toolset) applyChanges(ctx context.Context, call *tool.Call, cs *changes) (*outcome, error) {
 	steps := make([]textfile.Change, len(cs.list))
 	for i, c := range cs.list {
-		steps[i] = textfile.Change{Op: c.op, Path: c.at, To: c.toAt, Content: c.after, Executable: c.script}
-		if c.raw != nil && !c.l.Link {
+		steps[i] = textfile.Change{Op: c.op, Path: c.at, To: c.toAt, Content: c.after, Splices: c.splices, Executable: c.script}
+		if (c.raw != nil || c.splices != nil) && !c.l.Link {
 			steps[i].Base = c.state.Hash
 		}
 	}
@@ -317,7 +320,7 @@ func (ts *Toolset) applyChanges(ctx context.Context, call *tool.Call, cs *change
 	}
 	if cs.took != nil {
 		cs.took()
-	} else {
+	} else if cs.list[0].splices == nil { // what is too large to be held is not kept
 		ts.history.push(call.SessionID, cs.list)
 	}
 	return ts.changed(cs, done), nil
@@ -326,6 +329,13 @@ func (ts *Toolset) applyChanges(ctx context.Context, call *tool.Call, cs *change
 // remember records what the session knows after a change.
 func (ts *Toolset) remember(sessionID string, c *change, done textfile.Result) {
 	l := c.l
+	if c.splices != nil {
+		if c.known.Known {
+			r := c.known.Record
+			ts.memory.saw(sessionID, l, textfile.Observation{State: done.State, Encoding: r.Encoding, EOL: r.EOL})
+		}
+		return
+	}
 	switch c.op {
 	case textfile.Delete:
 		ts.memory.tracker.Removed(c.at)
@@ -376,7 +386,7 @@ func (ts *Toolset) changed(cs *changes, done []textfile.Result) *outcome {
 		if c.op == textfile.Move {
 			fc.Path, fc.From = c.to.abs, c.l.abs
 		}
-		if c.raw != nil {
+		if c.raw != nil || c.splices != nil {
 			fc.Before = hashText(c.state.Hash)
 		}
 		if c.op != textfile.Delete {
@@ -390,7 +400,7 @@ func (ts *Toolset) changed(cs *changes, done []textfile.Result) *outcome {
 	out.result = &tool.Result{
 		Title: first.name(), Text: cs.report(cs),
 		Metadata: map[string]any{
-			"filepath": files[0]["file"], "exists": first.raw != nil, "diff": strings.ToValidUTF8(all.String(), "\uFFFD"),
+			"filepath": files[0]["file"], "exists": first.raw != nil || first.splices != nil, "diff": strings.ToValidUTF8(all.String(), "\uFFFD"),
 			"filediff": files[0], "diagnostics": map[string]any{},
 		},
 	}

@@ -154,7 +154,7 @@ type Limits struct {
 	ReadBytes int // text that read shows, in bytes; 50 KiB
 	LineRunes int // runes of a line that read and grep show; 2000
 
-	FileBytes  int64 // largest file that edit takes on, in bytes; 64 MiB
+	FileBytes  int64 // largest file that is held to be changed, in bytes; in larger ones edit replaces exact text only; 64 MiB
 	WriteBytes int   // largest content that write takes, in bytes; 10 MiB
 	MediaBytes int64 // largest image or PDF that is looked into, in bytes; 64 MiB
 	Matches    int   // files that glob and lines that grep shows; 100

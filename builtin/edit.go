@@ -121,6 +121,9 @@ func (ts *Toolset) planReplace(ctx context.Context, a *attempt, p *plan, l locat
 	if err != nil {
 		return nil, err
 	}
+	if l.info.Mode().IsRegular() && l.info.Size() > ts.limits.FileBytes {
+		return c, ts.planLarge(ctx, a, c, in)
+	}
 	if err := ts.readFile(ctx, a.call.SessionID, c); err != nil {
 		return nil, err
 	}

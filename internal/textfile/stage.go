@@ -62,6 +62,9 @@ func (c *commit) stage(j *job) error {
 		}
 		why = ""
 	}
+	if why != "" && ch.Splices != nil {
+		return inPlaceRefused(why)
+	}
 	if why == "" {
 		err := c.stageTemp(j, dir, content, j.info)
 		switch {
@@ -75,6 +78,8 @@ func (c *commit) stage(j *job) error {
 			return nil
 		case j.copied:
 			return err
+		case ch.Splices != nil && (errors.Is(err, errKeep) || errors.Is(err, fs.ErrPermission)):
+			return inPlaceRefused(err.Error())
 		case errors.Is(err, errKeep):
 			why = err.Error()
 		case errors.Is(err, fs.ErrPermission) || isReadOnlyFS(err):
@@ -134,7 +139,7 @@ func (c *commit) stageTemp(j *job, dir *fsroot.Dir, content []byte, like fs.File
 	if err := c.fault("write", j.target); err != nil {
 		return err
 	}
-	if _, err := f.Write(content); err != nil {
+	if err := c.fill(j, f, content); err != nil {
 		return noSpace(err, j.target)
 	}
 	if like != nil {
@@ -166,6 +171,21 @@ func (c *commit) stageTemp(j *job, dir *fsroot.Dir, content []byte, like fs.File
 		return ""
 	})
 	return nil
+}
+
+// fill writes the new content to f.
+func (c *commit) fill(j *job, f *os.File, content []byte) error {
+	if j.change.Splices == nil {
+		_, err := f.Write(content)
+		return err
+	}
+	src, _, err := j.dir.Open(j.base)
+	if err != nil {
+		return err
+	}
+	defer src.Close()
+	j.spliced, err = spliced(c.ctx, f, src, j.change.Splices)
+	return err
 }
 
 func (c *commit) openTemp(j *job, dir *fsroot.Dir, name string, like fs.FileInfo) (*os.File, error) {

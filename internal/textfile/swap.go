@@ -113,6 +113,9 @@ func (c *commit) swapUpdate(j *job, dir *fsroot.Dir, base string) error {
 	}
 	if err != nil {
 		dropBackup()
+		if isPinned(err) && j.change.Splices != nil {
+			return inPlaceRefused("its name cannot be given to a new file")
+		}
 		if isPinned(err) { // a mount point, or a directory whose entries are not ours to replace
 			_ = dir.Remove(j.temp)
 			j.inPlace, j.note = true, "written in place: the name cannot be given to a new file"

@@ -31,6 +31,9 @@ type Change struct {
 	To   *fsroot.Path // Move: the new name, which must not exist; one that differs only in case may be the same file
 	// Content is what the file will hold; for a Move nil keeps what it holds. The slice is not kept.
 	Content []byte
+	// Splices, if not nil, take the place of Content in an Update of a file that is too large to be held. Such a change is the only
+	// one of its commit, and is refused where the file would have to be written in place.
+	Splices []Splice
 	// Base is the hash of the content that the change was planned from; another content at the time of writing is [ErrStale].
 	// Zero means that any content will do.
 	Base Hash
@@ -163,6 +166,7 @@ type job struct {
 	target *fsroot.Path
 
 	capable bool // the file had capabilities
+	spliced Hash // of the new content, if it is spliced
 	noop    bool
 	inPlace bool
 	copied  bool // Move across file systems: content goes into a new file
@@ -227,13 +231,13 @@ func (c *commit) prepare(ch *Change) error {
 			return fmt.Errorf("%w: its mode is %04o; if it may be changed, make it writable with chmod first", ErrReadOnly, j.info.Mode().Perm())
 		}
 	}
-	if err := c.readBefore(j); err != nil {
+	if err := c.look(j); err != nil {
 		return err
 	}
 	if !ch.Base.IsZero() && ch.Base != j.hash {
 		return fmt.Errorf("%w: read it again and plan the change anew", ErrStale)
 	}
-	if ch.Op == Update && Sum(ch.Content) == j.hash {
+	if ch.Op == Update && ch.Splices == nil && Sum(ch.Content) == j.hash {
 		j.noop = true
 		return nil
 	}
@@ -301,6 +305,21 @@ func (c *commit) prepareMove(j *job) error {
 // ignores it.
 func caseOnly(ch *Change) bool { return ch.To.Key() == ch.Path.Key() }
 
+// look finds out what the existing file holds.
+func (c *commit) look(j *job) error {
+	if j.change.Splices == nil {
+		return c.readBefore(j)
+	}
+	f, info, err := j.dir.Open(j.base)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	j.info = info
+	j.hash, _, err = hashOpen(c.ctx, f)
+	return err
+}
+
 // readBefore reads the existing file.
 func (c *commit) readBefore(j *job) error {
 	f, info, err := j.dir.Open(j.base)
@@ -320,8 +339,20 @@ func (c *commit) readBefore(j *job) error {
 // maxWritten bounds the files that a Writer changes: their content is held to be put back.
 const maxWritten = 256 << 20
 
+// inPlaceRefused is why a file that is too large to be held is not changed.
+func inPlaceRefused(why string) error {
+	return fmt.Errorf("the file is too large to be written in place, as it would have to be: %s; change it with a command", why)
+}
+
 // conflicts finds changes that are about one file, also under two names.
 func (c *commit) conflicts() error {
+	if len(c.jobs) > 1 {
+		for _, j := range c.jobs {
+			if j.change.Splices != nil {
+				return &CommitError{Path: j.change.Path.Given, Err: errors.New("the file is too large to be changed together with others")}
+			}
+		}
+	}
 	seen := make(map[string]string)
 	inodes := make(map[[2]uint64]string)
 	for _, j := range c.jobs {
@@ -384,7 +415,10 @@ func (c *commit) finish() []Result {
 		if j.change.Op != Delete {
 			if info, err := dir.Lstat(j.target.Base()); err == nil {
 				r.State = State{Stat: StatOf(info), Hash: j.hash}
-				if j.change.writes() {
+				switch {
+				case j.change.Splices != nil:
+					r.State.Hash = j.spliced
+				case j.change.writes():
 					r.State.Hash = Sum(j.change.Content)
 				}
 			}
