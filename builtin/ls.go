@@ -34,7 +34,7 @@ func defineLs(ts *Toolset) (operation, error) {
 
 func (ts *Toolset) planLs(ctx context.Context, call *tool.Call, in listInput) (*plan, error) {
 	if in.Path == "" {
-		in.Path = ts.fsys.dir
+		in.Path = "."
 	}
 	for _, pat := range in.Ignore {
 		if _, err := compileIgnore(pat); err != nil {

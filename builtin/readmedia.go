@@ -42,8 +42,8 @@ func (r *reading) image(mime string, size int64) (*tool.Result, error) {
 	if img.Width > 0 {
 		res.Metadata["scale"] = float64(img.FileWidth) / float64(img.Width)
 	}
-	if want := mimeByName[strings.ToLower(path.Ext(r.l.display))]; want != "" && want != mime {
-		res.Text += fmt.Sprintf(" Its name says %s, but its content is %s.", want, mime)
+	if ext := path.Ext(r.l.display); ext != "" && mimeByName[strings.ToLower(ext)] != mime {
+		res.Text += fmt.Sprintf(" Its name ends in %s, but its content is %s.", oneLine(ext), mime)
 	}
 	res.Attachments = []tool.Attachment{{Name: path.Base(r.l.display), MIME: img.MIME, Data: img.Data}}
 	return res, nil

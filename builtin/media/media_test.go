@@ -313,7 +313,7 @@ func TestRead(t *testing.T) {
 	require.Len(t, res.Attachments, 1)
 	assert.Equal(t, "image/png", res.Attachments[0].MIME)
 	assert.Equal(t, 2.0, res.Metadata["scale"])
-	assert.Contains(t, run("", map[string]any{"filePath": "liar.jpg"}).Text, "Its name says image/jpeg, but its content is image/png.")
+	assert.Contains(t, run("", map[string]any{"filePath": "liar.jpg"}).Text, "Its name ends in .jpg, but its content is image/png.")
 	assert.Equal(t, "1\tplain text", run("", map[string]any{"filePath": "not.png"}).Text)
 	assert.Equal(t, "(empty file)", run("", map[string]any{"filePath": "empty.png"}).Text)
 	res = run("", map[string]any{"filePath": "broken.png"})
