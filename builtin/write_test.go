@@ -273,5 +273,5 @@ func TestWriteRefuses(t *testing.T) {
 	assert.Contains(t, b.fails("write", in{"filePath": "dir/x/y", "content": "x"}), "is a file, not a directory")
 	assert.Contains(t, b.fails("write", in{"filePath": "big", "content": "01234567890"}), "more than the 10")
 	b.put("big", "01234567890")
-	assert.Contains(t, b.fails("edit", in{"filePath": "big", "oldString": "0", "newString": "1"}), "more than the limit of 10")
+	assert.Contains(t, b.fails("multiedit", in{"filePath": "big", "edits": []in{{"oldString": "x", "newString": "y"}}}), "more than the 10 that are taken on here")
 }
