@@ -54,7 +54,8 @@ type batchItem struct {
 
 // batchEntry is what a user interface gets to know of one call.
 type batchEntry struct {
-	Index  int    `json:"index"` // from 1
+	Index  int    `json:"index"`        // from 1
+	ID     string `json:"id,omitempty"` // of the call, as events and questions have it
 	Tool   string `json:"tool"`
 	Status string `json:"status"` // "pending", "running", "completed", "error" or "not run"
 	Title  string `json:"title,omitempty"`
@@ -88,6 +89,9 @@ func (ts *Toolset) planBatch(ctx context.Context, call *tool.Call, in batchInput
 			}
 		}
 		it.entry = batchEntry{Index: i + 1, Tool: clip(it.name, 80), Status: "pending"}
+		if it.refused == nil && call.Offered() != nil {
+			it.entry.ID = fmt.Sprintf("%s.%d", call.ID, i+1)
+		}
 		items[i] = it
 	}
 	return &plan{apply: func(ctx context.Context, call *tool.Call) (*outcome, error) {

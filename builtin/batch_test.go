@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -138,7 +140,7 @@ func TestBatchOrder(t *testing.T) {
 func TestBatchSeesChanges(t *testing.T) {
 	b := newBench(t, coreFiles, Config{})
 	var mu sync.Mutex
-	var progress []string
+	var progress, ended []string
 	ex := &tool.Executor{Observe: func(ev tool.Event) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -147,6 +149,7 @@ func TestBatchSeesChanges(t *testing.T) {
 		}
 		if ev.Last() && ev.Call.Tool != "batch" {
 			assert.Equal(t, "call_1", ev.Call.Parent)
+			ended = append(ended, ev.Call.ID)
 		}
 	}}
 	out := b.batch(t.Context(), ex, `{"tool_calls":[{"tool":"read","filePath":"a.txt"},
@@ -159,6 +162,10 @@ func TestBatchSeesChanges(t *testing.T) {
 	_, last, _ := strings.Cut(out.Result.Text, "=== 4. read")
 	assert.Contains(t, last, "two")
 	assert.Contains(t, progress, "4 of 4 calls")
+	assert.Equal(t, []string{"call_1.1", "call_1.2", "call_1.3", "call_1.4"}, ended)
+	for i, e := range out.Result.Metadata["calls"].([]batchEntry) {
+		assert.Equal(t, ended[i], e.ID)
+	}
 }
 
 // TestBatchEnds: when the call is cancelled or a tool ends the turn, what was not begun says so.
@@ -225,6 +232,88 @@ func TestBatchBudget(t *testing.T) {
 		}
 		assert.Equal(t, c.want, fairShares(texts, c.total, minBatchShare))
 	}
+}
+
+// TestBatchRounds: 25 calls of all kinds, a thousand times: every result in its
+// place and within its share, every edit made, and nothing left behind.
+func TestBatchRounds(t *testing.T) {
+	rounds := 1000
+	if testing.Short() || raceEnabled {
+		rounds = 60
+	}
+	b := newBench(t, coreFiles, Config{})
+	long := tool.Define(tool.Def{Name: "long", Description: "d", Parallel: true, Hints: tool.Hints{ReadOnly: true}}, func(context.Context, *tool.Call, struct{}) (*tool.Result, error) {
+		return tool.Text(strings.Repeat("0123456789abcde\n", 3000)), nil
+	})
+	crash := tool.Define(tool.Def{Name: "crash", Description: "d"}, func(context.Context, *tool.Call, struct{}) (*tool.Result, error) {
+		panic("crash")
+	})
+	var calls []string
+	add := func(n int, call string) {
+		for range n {
+			calls = append(calls, call)
+		}
+	}
+	add(6, `{"tool":"read","filePath":"a.txt"}`)
+	add(3, `{"tool":"long"}`)
+	add(2, `{"tool":"ls"}`)
+	add(2, `{"tool":"glob","pattern":"*.txt"}`)
+	add(2, `{"tool":"grep","pattern":"alpha"}`)
+	add(2, `{"tool":"write","filePath":"new.txt","content":"NEW"}`)
+	add(2, `{"tool":"edit","filePath":"new.txt","oldString":"NEW","newString":"NEWER","replaceAll":true}`)
+	add(1, `{"tool":"read","filePath":"missing.txt"}`)
+	add(1, `{"tool":"nonsense"}`)
+	add(1, `{"tool":"crash"}`)
+	add(2, `{"tool":"todowrite","todos":[{"content":"x"}]}`)
+	add(1, `{"tool":"read","filePath":"new.txt"}`)
+	require.Len(t, calls, 25)
+	input := `{"tool_calls":[` + strings.Join(calls, ",") + `]}`
+	// Changes wait for the disk, so most rounds make none.
+	looking := strings.NewReplacer(`{"tool":"write","filePath":"new.txt","content":"NEW"}`, `{"tool":"ls"}`,
+		`{"tool":"edit","filePath":"new.txt","oldString":"NEW","newString":"NEWER","replaceAll":true}`, `{"tool":"todoread"}`).Replace(input)
+	ctx, ex := t.Context(), &tool.Executor{}
+	round := func(input string) {
+		out := b.batch(ctx, ex, input, long, crash)
+		require.NoError(t, out.Err)
+		text := out.Result.Text
+		require.LessOrEqual(t, len(text), batchBytes+25*200)
+		at := 0
+		for i, e := range out.Result.Metadata["calls"].([]batchEntry) {
+			head := fmt.Sprintf("\n\n=== %d. %s: %s", i+1, e.Tool, e.Status)
+			next := strings.Index(text[at:], head)
+			require.GreaterOrEqual(t, next, 0, "%s", head)
+			at += next + 1
+			want := "completed"
+			if e.Tool == "nonsense" || e.Tool == "crash" || i == 19 {
+				want = "error"
+			}
+			require.Equal(t, want, e.Status, "%d %s", i, e.Tool)
+		}
+		first, _, _ := strings.Cut(text, "=== 7.")
+		require.Equal(t, 6, strings.Count(first, "alpha"), "short results are whole")
+		require.Equal(t, "NEWERER", b.file("new.txt"))
+	}
+	round(input)
+	files, goroutines := openFiles(), runtime.NumGoroutine()
+	for i := range rounds {
+		if round(looking); i%20 == 0 {
+			round(input)
+		}
+	}
+	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > goroutines && time.Now().Before(deadline); {
+		time.Sleep(5 * time.Millisecond)
+	}
+	assert.LessOrEqual(t, runtime.NumGoroutine(), goroutines)
+	assert.LessOrEqual(t, openFiles(), files)
+}
+
+// openFiles counts the open descriptors of this process, 0 where that cannot be told.
+func openFiles() int {
+	list, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return 0
+	}
+	return len(list)
 }
 
 // FuzzReadBatchCall: any text is a call or is refused, and never breaks.

@@ -74,7 +74,7 @@ func (r *batchRun) all(ctx context.Context) error {
 func (r *batchRun) one(ctx context.Context, it *batchItem) bool {
 	r.set(it, "running", nil, 0)
 	start := time.Now()
-	res, err := r.call.Invoke(ctx, it.name, it.input)
+	res, err := r.invoke(ctx, it)
 	took := time.Since(start)
 	if err != nil {
 		if res == nil {
@@ -101,6 +101,27 @@ func (r *batchRun) one(ctx context.Context, it *batchItem) bool {
 	defer r.mu.Unlock()
 	r.abort = err
 	return true
+}
+
+// invoke makes the call, under the id that its entry has where there is an executor.
+func (r *batchRun) invoke(ctx context.Context, it *batchItem) (*tool.Result, error) {
+	set := r.call.Offered()
+	if set == nil {
+		return r.call.Invoke(ctx, it.name, it.input)
+	}
+	turn, err := r.call.Start(ctx, set, nil)
+	if err != nil {
+		return nil, err
+	}
+	turn.Go(&tool.Call{
+		ID: it.entry.ID, Tool: it.name, Input: it.input, SessionID: r.call.SessionID, MessageID: r.call.MessageID,
+		Agent: r.call.Agent, Values: r.call.Values,
+	})
+	out, err := turn.Wait()
+	if !errors.Is(err, tool.ErrAbort) {
+		err = nil // the result says it
+	}
+	return out[0].Result, err
 }
 
 // set records how far a call is and lets the user see it.

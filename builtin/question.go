@@ -1,12 +1,14 @@
 package builtin
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	_ "embed" // descriptions
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -70,8 +72,8 @@ type Question struct {
 
 // QuestionOption is one option of a question.
 type QuestionOption struct {
-	Label       string `json:"label" jsonschema:"1 to 5 words" alias:"value,title,name,text"`
-	Description string `json:"description,omitempty" jsonschema:"what it means" alias:"detail"`
+	Label       string `json:"label"`
+	Description string `json:"description,omitempty"`
 }
 
 // Answer is the answer to one question. The zero value means that it was not answered.
@@ -81,15 +83,58 @@ type Answer struct {
 }
 
 type questionInput struct {
-	Questions []questionItem `json:"questions" alias:"question"`
+	Questions []questionItem `json:"questions" minItems:"1" alias:"question"`
 }
 
 type questionItem struct {
-	Question string           `json:"question" alias:"text,prompt"`
-	Header   string           `json:"header,omitempty" jsonschema:"a few words for a heading" alias:"title"`
-	Options  []QuestionOption `json:"options,omitempty" alias:"choices"`
-	Multiple bool             `json:"multiple,omitempty" alias:"multiSelect,multi_select,allowMultiple"`
-	Custom   *bool            `json:"custom,omitempty" jsonschema:"offer a field for own words (default true)"`
+	Question string       `json:"question" alias:"text,prompt"`
+	Header   string       `json:"header,omitempty" jsonschema:"a few words for a heading" alias:"title"`
+	Options  []optionItem `json:"options,omitempty" alias:"choices"`
+	Multiple bool         `json:"multiple,omitempty" alias:"multiSelect,multi_select,allowMultiple"`
+	Custom   *bool        `json:"custom,omitempty" jsonschema:"offer a field for own words (default true)"`
+}
+
+// optionItem is an option as a model writes it: with a description, or the label alone.
+type optionItem json.RawMessage
+
+// JSONSchema says so.
+func (optionItem) JSONSchema() any {
+	return json.RawMessage(`{"type":["object","string"],"properties":{"label":{"type":"string","description":"1 to 5 words"},"description":{"type":"string","description":"what it means"}}}`)
+}
+
+// UnmarshalJSON keeps the text as it is.
+func (o *optionItem) UnmarshalJSON(b []byte) error {
+	*o = bytes.Clone(b)
+	return nil
+}
+
+// read understands an option under the names that models use for its parts.
+func (o optionItem) read() (opt QuestionOption, err error) {
+	if json.Unmarshal(o, &opt.Label) == nil {
+		return opt, nil
+	}
+	var keys map[string]any
+	if err := json.Unmarshal(o, &keys); err != nil {
+		return opt, errors.New("is neither a label nor an object with one")
+	}
+	for _, k := range slices.Sorted(maps.Keys(keys)) {
+		to := &opt.Label
+		switch k {
+		case "label", "value", "title", "name", "text":
+		case "description", "detail":
+			to = &opt.Description
+		default:
+			return opt, fmt.Errorf("has the unknown key %q; legal keys: label, description", clip(k, 40))
+		}
+		text, ok := keys[k].(string)
+		if keys[k] != nil && !ok {
+			return opt, fmt.Errorf("has a %s that is no text", k)
+		}
+		if k == "label" || *to == "" {
+			*to = text
+		}
+	}
+	return opt, nil
 }
 
 const (
@@ -158,9 +203,13 @@ func readQuestions(in []questionItem) ([]Question, error) {
 			Question: strings.TrimSpace(it.Question), Header: strings.TrimSpace(it.Header),
 			Multiple: it.Multiple, Custom: it.Custom == nil || *it.Custom || len(it.Options) == 0,
 		}
-		q.Options = slices.Clone(it.Options)
-		for j := range q.Options {
-			q.Options[j].Label = strings.TrimSpace(q.Options[j].Label)
+		for j, o := range it.Options {
+			opt, err := o.read()
+			if err != nil {
+				return nil, fmt.Errorf("question %d: option %d %w. Nothing was asked", i+1, j+1, err)
+			}
+			opt.Label = strings.TrimSpace(opt.Label)
+			q.Options = append(q.Options, opt)
 		}
 		if err := checkQuestion(q); err != nil {
 			return nil, fmt.Errorf("question %d: %w. Nothing was asked", i+1, err)

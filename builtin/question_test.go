@@ -43,6 +43,8 @@ func TestQuestion(t *testing.T) {
 		`{"questions":[{"question":"Which?",` + twoOptions + `},{"question":"Name?"}]}`:                                     "Which?\n-> \"A\"\nName?\n-> in own words: hello",
 		`{"questions":{"question":"Which?",` + twoOptions + `}}`:                                                            "Which?\n-> \"A\"",
 		`{"questions":"[{\"question\":\"Which?\",\"options\":\"[{\\\"label\\\":\\\"A\\\"},{\\\"label\\\":\\\"B\\\"}]\"}]"}`: "Which?\n-> \"A\"",
+		`{"questions":[{"question":"Which?","choices":["A","B"]}]}`:                                                         "Which?\n-> \"A\"",
+		`{"questions":[{"question":"Which?","options":[{"value":"A","detail":null},{"text":"B"}]}]}`:                        "Which?\n-> \"A\"",
 	} {
 		assert.Equal(t, want, b.ok("question", input), input)
 		assert.Empty(t, b.asks())
@@ -61,7 +63,10 @@ func TestQuestionRefuses(t *testing.T) {
 	})})
 	five := strings.TrimSuffix(strings.Repeat(`{"question":"Q"},`, 5), ",")
 	for input, why := range map[string]string{
-		`{"questions":[]}`:                                                           "ask 1 to 4 questions",
+		`{"questions":[]}`: "/questions: want array of at least 1 item",
+		`{}`:               `Example: {"questions":[{"question":"<question>"}]}`,
+		`{"questions":[{"question":"Q","options":["A",{"lable":"B"}]}]}`:             `option 2 has the unknown key "lable"`,
+		`{"questions":[{"question":"Q","options":["A",{"label":1}]}]}`:               `/questions/0/options/1/label: want string`,
 		`{"questions":[` + five + `]}`:                                               "ask 1 to 4 questions",
 		`{"questions":[{"question":" "}]}`:                                           "it has no text",
 		`{"questions":[{"question":"Q","options":[{"label":"A"}]}]}`:                 "2 to 6 options",
