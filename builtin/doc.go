@@ -51,8 +51,9 @@
 // shown are changed by exact text only.
 //
 // apply_patch is offered to agents whose model was made to write such patches, and
-// where nothing is known of the model; see [tool.Agent].Model. A host that wants it
-// otherwise filters the set.
+// where nothing is known of the model; see [tool.Agent].Model. [StandardConditions]
+// has a filter that offers such agents nothing else to edit with, and knows further
+// conditions that depend on the client, the provider or a flag.
 //
 // # Subagents
 //
