@@ -1,6 +1,7 @@
 // Quickstart shows the whole library at work, offline and in a few seconds: a
 // scripted model repairs a small Go module whose test fails, with the built-in
-// tools, through permissions, in parallel, and with the mistakes that models make.
+// tools, a skill and a subagent, through permissions, in parallel, and with the
+// mistakes that models make.
 //
 //	go run ./examples/quickstart        # answers to the prompts come from the script
 //	go run ./examples/quickstart -i     # you answer the prompts
@@ -32,6 +33,7 @@ const rules = `{
 	"read": "allow",
 	"glob": "allow",
 	"grep": "allow",
+	"skill": "allow",
 	"checklist": "allow",
 	"bash": {"*": "ask", "git push *": "deny"}
 }`
@@ -61,7 +63,11 @@ func run(ctx context.Context, out io.Writer, in io.Reader) (err error) {
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 
 	log := newTranscript(out, dir)
-	tools, err := builtin.New(builtin.Config{Root: dir})
+	tools, err := builtin.New(builtin.Config{
+		Root:   dir,
+		Skills: builtin.SkillConfig{Dirs: []string{".agent/skills"}},
+		Task:   builtin.TaskConfig{Runner: scouts{}},
+	})
 	if err != nil {
 		return err
 	}
@@ -76,12 +82,13 @@ func run(ctx context.Context, out io.Writer, in io.Reader) (err error) {
 	}
 	gate := &permission.Gate{Rules: config, Prompt: prompter(log, in)}
 	ex := &tool.Executor{Approver: gate, Observe: log.observe}
-	agent := &tool.Agent{Name: "build", Model: "scripted"}
+	agent := &tool.Agent{Name: "build", Model: "scripted", Client: "cli", Flags: map[string]bool{"batch": true}}
+	filters := []tool.Filter{builtin.StandardConditions().Filter(), permission.Filter(config)}
 
 	model := newModel(dir, in != nil)
 	var history []tool.Outcome
 	for turn := 1; ; turn++ {
-		set, err := reg.Resolve(ctx, agent)
+		set, err := reg.Resolve(ctx, agent, filters...)
 		if err != nil {
 			return err
 		}

@@ -23,8 +23,10 @@ func TestQuickstart(t *testing.T) {
 	assert.Equal(t, first.String(), second.String(), "every run prints the same")
 	for _, want := range []string{
 		"pending   call-1", "running   call-1", "completed call-1",
-		`repaired /limit: "40" became 40`, "error     call-5", "answered  call-8 reject", "want 2.5",
-		"7 calls completed, 3 ended in an error the model could read, 3 questions were asked",
+		`repaired /offset: "18" became 18`, "error     call-4", "answered  call-7 reject", "want 2.5",
+		"completed call-1 skill", "completed call-2.1 grep", "Median is in stats.go, line 20", "[subagent explore, 2 calls, session_id task_ID]",
+		"completed call-3.2 bash", "completed call-3 batch: 2 of 2 calls",
+		"10 calls completed, 3 ended in an error the model could read, 4 questions were asked",
 	} {
 		assert.Contains(t, first.String(), want)
 	}
@@ -41,7 +43,7 @@ func TestQuickstart(t *testing.T) {
 
 func TestInteractive(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, run(t.Context(), &out, strings.NewReader("what\na\no\nr keep it\n")))
+	require.NoError(t, run(t.Context(), &out, strings.NewReader("what\no\na\no\nr keep it\n")))
 	assert.Contains(t, out.String(), "[o]nce, [a]lways, [r]eject")
 	assert.Contains(t, out.String(), "The user rejected this and said: keep it")
 }
@@ -49,7 +51,7 @@ func TestInteractive(t *testing.T) {
 func TestInteractiveInputEnds(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), &out, strings.NewReader("")))
-	assert.Contains(t, out.String(), "4 calls completed, 6 ended in an error", "nothing runs that nobody allowed")
+	assert.Contains(t, out.String(), "4 calls completed, 7 ended in an error", "nothing runs that nobody allowed")
 	_, end, _ := strings.Cut(out.String(), "== the end")
 	assert.NotContains(t, end, "sorted[mid-1]")
 }

@@ -31,18 +31,19 @@ type request struct {
 func newModel(dir string, relaxed bool) *model {
 	return &model{relaxed: relaxed, script: []turn{
 		{
-			say: "I look around: the files, where Median is, and the code.",
+			say: "I see how tests are run here, and send somebody to find the function.",
 			calls: []request{
-				{"glob", `{"pattern":"**/*.go"}`},
-				{"grep", `{"pattern":"func (Mean|Median)","include":"*.go"}`},
-				{"read", `{"file_path":"stats.go","limit":"40"}`}, // an alias, and a number in a string
+				{"skill", `{"name":"testing"}`},
+				{"task", `{"description":"find Median","subagent_type":"explore","prompt":"Where is Median, and where are its tests? Answer with files and lines."}`},
 			},
-			want: []string{"stats_test.go", "func Median", "return sorted[mid]"},
+			want: []string{"go test ./...", "stats.go, line 20"},
 		},
 		{
-			say:   "Does the test fail?",
-			calls: []request{{"bash", `{"command":"go test ./...","description":"Run the tests"}`}},
-			want:  []string{"want 2.5"},
+			say: "The code and the state of the tests, in one call.",
+			calls: []request{{"batch", `{"tool_calls":[
+				{"tool":"read","parameters":{"file_path":"stats.go","offset":"18","limit":11}},
+				{"tool":"bash","parameters":{"command":"go test ./...","description":"Run the tests"}}]}`}}, // an alias, and a number in a string
+			want: []string{"want 2.5"},
 		},
 		{
 			say:   "It does. I fix the median, from memory.",

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -29,22 +30,55 @@ type transcript struct {
 	shown   map[string]int // lines of live output that were printed
 	states  map[tool.State]int
 	prompts int
+
+	parents map[string]string   // of calls that other calls made
+	kids    map[string][]string // of those
 }
 
 func newTranscript(out io.Writer, dir string) *transcript {
-	return &transcript{out: out, dir: dir, held: map[string][]string{}, over: map[string]bool{}, shown: map[string]int{}, states: map[tool.State]int{}}
+	return &transcript{out: out, dir: dir, held: map[string][]string{}, over: map[string]bool{}, shown: map[string]int{}, states: map[tool.State]int{}, parents: map[string]string{}, kids: map[string][]string{}}
 }
 
-var durations = regexp.MustCompile(`\b\d+(\.\d+)?m?s\b`)
+var (
+	durations = regexp.MustCompile(`\b\d+(\.\d+)? ?m?s\b`)
+	sessions  = regexp.MustCompile(`\btask_[A-Z2-7]{20,}`)
+)
 
 func (t *transcript) mask(s string) string {
-	return durations.ReplaceAllString(strings.ReplaceAll(s, t.dir, "$WORKSPACE"), "0s")
+	return sessions.ReplaceAllString(durations.ReplaceAllString(strings.ReplaceAll(s, t.dir, "$WORKSPACE"), "0s"), "task_ID")
+}
+
+// family notes a call that another call made. Its lines are printed when that one ends.
+func (t *transcript) family(c *tool.Call) {
+	if c.Parent != "" && t.parents[c.ID] == "" {
+		t.parents[c.ID] = c.Parent
+		t.kids[c.Parent] = append(t.kids[c.Parent], c.ID)
+	}
+}
+
+// top is the call of the model that led to the call id.
+func (t *transcript) top(id string) string {
+	for t.parents[id] != "" {
+		id = t.parents[id]
+	}
+	return id
+}
+
+// within prints what became of the calls that a call made, in the order of their ids.
+func (t *transcript) within(id string) {
+	kids := t.kids[id]
+	slices.Sort(kids)
+	for _, kid := range kids {
+		for _, l := range t.held[kid] {
+			t.line(id, "  %s", l)
+		}
+	}
 }
 
 // line prints a line of a call, now or when its turn comes. It is called with t.mu held.
 func (t *transcript) line(id, format string, args ...any) {
 	text := t.mask(fmt.Sprintf(format, args...))
-	if len(t.order) > 0 && t.order[0] != id {
+	if t.parents[id] != "" || len(t.order) > 0 && t.order[0] != id {
 		t.held[id] = append(t.held[id], text)
 		return
 	}
@@ -56,6 +90,7 @@ func (t *transcript) observe(ev tool.Event) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	id := ev.Call.ID
+	t.family(ev.Call)
 	switch {
 	case ev.Update != nil:
 		if ev.Update.Title != "" && ev.Update.Metadata == nil {
@@ -64,6 +99,7 @@ func (t *transcript) observe(ev tool.Event) {
 		t.output(id, ev.Update.Metadata, false)
 	case ev.Last():
 		t.states[ev.State]++
+		t.within(id)
 		t.result(ev)
 		t.over[id] = true
 		for len(t.order) > 0 && t.over[t.order[0]] {
@@ -110,6 +146,9 @@ func (t *transcript) result(ev tool.Event) {
 	if _, command := res.Metadata["output"]; command && ev.State == tool.StateCompleted {
 		return
 	}
+	if ev.Call.Tool == "batch" && len(t.kids[id]) > 0 {
+		return // its text is what was printed of its calls
+	}
 	for l := range strings.Lines(res.Text) {
 		t.line(id, "            > %s", strings.TrimRight(l, "\n"))
 	}
@@ -120,6 +159,7 @@ func (t *transcript) prompt(id string, p permission.Prompt) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.prompts++
+	id = t.top(id)
 	t.line(id, "  asking    %s %s: %s", id, p.Request.Permission, p.Title.Display)
 	for _, x := range p.Patterns {
 		t.line(id, "            would do: %s", x.Display)
@@ -139,13 +179,14 @@ func (t *transcript) prompt(id string, p permission.Prompt) {
 func (t *transcript) answer(id string, a permission.Answer) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	id = t.top(id)
 	t.line(id, "  answered  %s %s %s", id, a.Reply, a.Message)
 }
 
 func (t *transcript) note(id, text string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.line(id, "            %s", text)
+	t.line(t.top(id), "            %s", text)
 }
 
 func (t *transcript) offered(set *tool.Set) {
@@ -183,6 +224,7 @@ func (t *transcript) finish(file string) error {
 // compact is s on one line that is not too long.
 func compact(s string) string {
 	const most = 110
+	s = strings.Join(strings.Fields(s), " ")
 	if len(s) > most {
 		s = s[:most] + "..."
 	}
