@@ -146,7 +146,7 @@ func TestReadmeTellsTheTruth(t *testing.T) {
 			}
 		}
 	}
-	for _, m := range regexp.MustCompile(`\b(tool|schema|permission|truncate|builtin|tooltest|clienttool)\.([A-Z]\w*)`).FindAllStringSubmatch(text, -1) {
+	for _, m := range regexp.MustCompile(`\b(tool|schema|permission|truncate|builtin|tooltest|clienttool|discover)\.([A-Z]\w*)`).FindAllStringSubmatch(text, -1) {
 		assert.True(t, exported[m[1]+"."+m[2]], "the README names %s", m[0])
 	}
 }
