@@ -17,7 +17,7 @@ import (
 type Call struct {
 	ID     string          // the provider's id of the call; repeated in outcome, events and requests
 	Tool   string          // the name as the model wrote it; may be an alias
-	Parent string          // the ID of the call that made this one through Invoke; "" for the model's own
+	Parent string          // the ID of the call that made this one through Invoke or Start; "" for the model's own
 	Input  json.RawMessage // the arguments as they came
 
 	SessionID string

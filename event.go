@@ -20,7 +20,7 @@ const (
 
 // Event is one step in the life of a call.
 type Event struct {
-	Call   *Call // as it was handed in; of calls made by Invoke, one with Parent set
+	Call   *Call // as it was handed in; of calls made by Invoke or Start, one with Parent set
 	State  State
 	Update *Update // progress; nil for the plain steps
 	Result *Result // with the last event; as in the Outcome

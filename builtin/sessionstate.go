@@ -80,7 +80,32 @@ func (ts *Toolset) Snapshot(sessionID string) ([]byte, error) {
 	for _, j := range ts.jobs.of(sessionID) {
 		st.Jobs = append(st.Jobs, j.save())
 	}
-	return json.Marshal(st)
+	for {
+		out, err := json.Marshal(st)
+		if err != nil || len(out) <= maxState {
+			return out, err
+		}
+		if st.Files, err = halved(st.Files); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// halved returns the tracker's snapshot without the half of the files that was not
+// used for longest, so that what is kept can be restored.
+func halved(files json.RawMessage) (json.RawMessage, error) {
+	var list struct {
+		Version int               `json:"version"`
+		Files   []json.RawMessage `json:"files"`
+	}
+	if err := json.Unmarshal(files, &list); err != nil {
+		return nil, err
+	}
+	if len(list.Files) == 0 {
+		return nil, errors.New("the state of the session is too large to be kept")
+	}
+	list.Files = list.Files[(len(list.Files)+1)/2:]
+	return json.Marshal(list)
 }
 
 // Restore puts what [Toolset.Snapshot] returned in the place of what is kept for

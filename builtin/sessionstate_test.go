@@ -140,6 +140,18 @@ func TestSessionStateHostile(t *testing.T) {
 	assert.Empty(t, b.ts.Todos(stateSession))
 }
 
+// TestSessionStateBounded: of files, as many are kept as can be restored, the latest.
+func TestSessionStateBounded(t *testing.T) {
+	files := json.RawMessage(`{"version":1,"files":[{"key":"a"},{"key":"b"},{"key":"c"}]}`)
+	half, err := halved(files)
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"version":1,"files":[{"key":"c"}]}`, string(half))
+	half, err = halved(half)
+	require.NoError(t, err)
+	_, err = halved(half)
+	require.Error(t, err)
+}
+
 // FuzzRestore: any bytes are a snapshot or an error that alters nothing, and what
 // is taken can be kept and taken again.
 func FuzzRestore(f *testing.F) {

@@ -146,7 +146,7 @@ func (ts *Toolset) planTask(ctx context.Context, call *tool.Call, in taskInput) 
 	}}
 	if !slices.Contains(invoked(call).Agents, agent.Name) {
 		p.asks = []ask{{req: &tool.Request{
-			Permission: taskPermission, Title: "Start the subagent " + agent.Name + ": " + title,
+			Permission: taskPermission, Title: "Start the subagent " + agent.Name,
 			Patterns: []string{agent.Name}, Always: []string{agent.Name},
 			Metadata: map[string]any{"description": in.Description, "prompt": in.Prompt, "subagent_type": agent.Name, "session_id": in.SessionID},
 		}, effect: in.Prompt}}

@@ -299,13 +299,24 @@ func (g *Gate) Revoke(ctx context.Context, id string) (bool, error) {
 }
 
 // Forget drops everything about a session that is over: its approvals, its plan,
-// what was rejected. What it still asks is denied.
+// what was rejected, and the same of the sessions that calls said it started. What
+// they still ask is denied.
 func (g *Gate) Forget(sessionID string) {
 	g.mu.Lock()
-	delete(g.sessions, sessionID)
+	gone := []string{sessionID}
+	for i := 0; i < len(gone); i++ {
+		for id, s := range g.sessions {
+			if s.parent == gone[i] && !slices.Contains(gone, id) {
+				gone = append(gone, id)
+			}
+		}
+	}
+	for _, id := range gone {
+		delete(g.sessions, id)
+	}
 	var open []*question
 	for _, q := range g.order {
-		if q.session == sessionID {
+		if slices.Contains(gone, q.session) {
 			open = append(open, q)
 		}
 	}

@@ -62,4 +62,7 @@ func TestSubagentRights(t *testing.T) {
 	forged := &tool.Agent{Name: "sub", SessionID: "s1", Parent: &tool.Agent{Name: "main", SessionID: "elsewhere"}}
 	err = g.Approve(t.Context(), &tool.Call{SessionID: "s1", Agent: forged}, &tool.Request{SessionID: "s1", Permission: "edit", Patterns: []string{"docs/a.md"}})
 	require.ErrorContains(t, err, "plan mode")
+
+	g.Forget("s")
+	assert.Empty(t, g.sessions, "with a session go those it started")
 }
