@@ -138,7 +138,8 @@ func (r *SubagentRun) Spend(tokens int) error { return r.state.spend(tokens) }
 // Call makes the calls of one message of the subagent's model and returns one
 // outcome for each, in the same order. Session, agent and parent are filled in. The
 // calls go through the executor of the call of task, with its approver, middleware
-// and observer.
+// and observer. A call of task that stands on no executor ([tool.Call.Bind]) gives them
+// its approver and its way to bound results; they are the toolset's own then.
 //
 // When turns or calls are used up, calls are not run, and their results tell the
 // model to answer with what it has. The error is that of [tool.Batch.Wait], or
@@ -152,7 +153,7 @@ func (r *SubagentRun) Call(ctx context.Context, calls ...*tool.Call) ([]tool.Out
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(r.ctx, func() { cancel(context.Cause(r.ctx)) })()
-	batch, err := r.call.Start(ctx, r.set, &tool.Nested{Observe: r.state.observe, Pause: r.state.pause})
+	batch, err := r.start(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -161,7 +162,7 @@ func (r *SubagentRun) Call(ctx context.Context, calls ...*tool.Call) ([]tool.Out
 		if c != nil {
 			own = *c
 		}
-		own.SessionID, own.Agent = r.SessionID, r.Agent
+		own.SessionID, own.Agent, own.Parent = r.SessionID, r.Agent, r.CallID
 		if own.ID == "" {
 			own.ID = fmt.Sprintf("%s.%d", r.CallID, first+i)
 		}
@@ -178,7 +179,26 @@ func (r *SubagentRun) Call(ctx context.Context, calls ...*tool.Call) ([]tool.Out
 	return out, err
 }
 
-// always and never are what a subagent has only if its agent says so, and what it never has.
+// start begins a round of calls.
+func (r *SubagentRun) start(ctx context.Context) (*tool.Batch, error) {
+	if r.call.Offered() != nil {
+		return r.call.Start(ctx, r.set, &tool.Nested{Observe: r.state.observe, Pause: r.state.pause})
+	}
+	rt := r.call.Runtime()
+	ex := &tool.Executor{Truncate: rt.Truncate, Observe: r.state.observe}
+	if rt.Approver != nil {
+		ex.Approver = tool.ApproverFunc(func(ctx context.Context, call *tool.Call, req *tool.Request) error {
+			defer r.state.pause()()
+			if rt.Pause != nil {
+				defer rt.Pause()()
+			}
+			return rt.Approver.Approve(ctx, call, req)
+		})
+	}
+	return ex.Start(ctx, r.set), nil
+}
+
+// onRequest is what a subagent has only if its agent says so, never what it never has.
 var (
 	onRequest = []string{"task", "todowrite", "todoread", "question"}
 	never     = []string{"plan_enter", "plan_exit"}

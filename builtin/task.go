@@ -196,8 +196,16 @@ func (ts *Toolset) subagent(ctx context.Context, run *SubagentRun) (*tool.Agent,
 	if child.Model == "" {
 		child.Model, child.Provider = caller.Model, caller.Provider
 	}
-	offered := run.call.Offered()
-	set, err := offered.For(ctx, child, func(_ *tool.Agent, spec *tool.Spec) bool { return run.Subagent.has(spec.Name) })
+	offered, known := run.call.Offered(), func(string) bool { return true }
+	if offered == nil {
+		offered = ts.set
+		if rt := run.call.Runtime(); rt.Offers != nil {
+			known = rt.Offers
+		}
+	}
+	set, err := offered.For(ctx, child, func(_ *tool.Agent, spec *tool.Spec) bool {
+		return run.Subagent.has(spec.Name) && known(spec.Name)
+	})
 	if set.Len() == 0 && err != nil {
 		return nil, nil, fmt.Errorf("the subagent has no tools: %w", err)
 	}

@@ -178,12 +178,32 @@ func TestTaskDescription(t *testing.T) {
 	assert.Empty(t, b.asks(), "what cannot be done is not asked for")
 }
 
+// TestTaskWithoutExecutor: a host with a loop of its own runs subagents, too.
+func TestTaskWithoutExecutor(t *testing.T) {
+	b := newBench(t, coreFiles, Config{Task: TaskConfig{Runner: helpers(func(ctx context.Context, run *SubagentRun) (string, error) {
+		out, err := run.Call(ctx, &tool.Call{Tool: "read", Input: []byte(`{"filePath":"a.txt"}`)}, &tool.Call{Tool: "todoread"})
+		if err != nil {
+			return "", err
+		}
+		assert.Equal(t, "call_1", out[0].Call.Parent)
+		require.ErrorIs(t, out[1].Err, tool.ErrNotFound)
+		return out[0].Result.Text, nil
+	})}})
+	assert.Contains(t, b.ok("task", taskInput1("explore")), "alpha")
+	assert.Equal(t, []string{"task explore", "read a.txt"}, b.asks())
+	assert.Equal(t, "explore", b.asked[1].Agent)
+	tl, _ := b.ts.Tool("task")
+	res, err := tl.Run(t.Context(), tooltest.NewCall("task", taskInput1("explore")).Bind(tool.Runtime{Approver: b, Offers: func(string) bool { return false }}))
+	require.NoError(t, err)
+	assert.Contains(t, res.Text, "There is no tool \"read\"", "what the caller is not offered the subagent has not either")
+}
+
 // TestTaskInvoked: the user is not asked about an agent they named themselves.
 func TestTaskInvoked(t *testing.T) {
 	b := newBench(t, "", Config{Task: TaskConfig{Runner: helpers(func(ctx context.Context, run *SubagentRun) (string, error) {
 		out, err := run.Call(ctx, &tool.Call{Tool: "ls", Values: map[string]any{InvokedKey: Invoked{Agents: []string{"x"}}}})
 		if err != nil {
-			return "", err // without an executor
+			return "", err
 		}
 		assert.NotContains(t, out[0].Call.Values, InvokedKey)
 		return "ok", nil
