@@ -2,8 +2,11 @@ package builtin
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
+
+	"github.com/agenttool/tool"
 )
 
 // alike returns up to three of names that a misspelt one may have meant, best first.
@@ -52,4 +55,22 @@ func editDistance(a, b string) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// named is a tool that every agent is offered, so that its names can be looked up.
+type named struct {
+	tool.Tool
+	spec *tool.Spec
+}
+
+// Spec returns what the tool is but for its description, which may depend on the agent.
+func (n named) Spec(context.Context, *tool.Agent) (*tool.Spec, error) { return n.spec, nil }
+
+// nameSet makes the set that names of tools are looked up in.
+func (ts *Toolset) nameSet() (*tool.Set, error) {
+	list := make([]tool.Tool, len(ts.ops))
+	for i, op := range ts.ops {
+		list[i] = named{op.tool, op.spec}
+	}
+	return tool.NewSet(ts.ctx, nil, list...)
 }

@@ -301,7 +301,11 @@ func defineChange[In any](ts *Toolset, def tool.Def, makePlan func(ctx context.C
 	if err != nil {
 		return operation{}, err
 	}
-	return operation{tool: t, plan: func(ctx context.Context, call *tool.Call) (*plan, error) {
+	spec := &tool.Spec{
+		Name: def.Name, Title: def.Title, Input: s.JSON(), Hints: def.Hints, Parallel: def.Parallel, Timeout: def.Timeout,
+		MaxOutput: def.MaxOutput, Aliases: def.Aliases,
+	}
+	return operation{tool: t, spec: spec, plan: func(ctx context.Context, call *tool.Call) (*plan, error) {
 		var in In
 		if _, err := s.Decode(call.Input, &in, nil); err != nil {
 			return nil, badInput(def.Name, call, err)

@@ -181,7 +181,8 @@ func (ts *Toolset) lineAfter(ctx context.Context, s Skill, shown string) int {
 func (ts *Toolset) loadSkill(session string, s Skill) {
 	dir := ""
 	if s.Dir != "" {
-		if l, err := ts.fsys.resolve(s.Dir); err == nil && l.isDir() {
+		// A skill in a directory above the project does not make all of it its own.
+		if l, err := ts.fsys.resolve(s.Dir); err == nil && l.isDir() && !within(l.abs, ts.fsys.dir) {
 			dir = l.abs
 		}
 	}

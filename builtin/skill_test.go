@@ -144,6 +144,8 @@ func TestSkillOutside(t *testing.T) {
 func TestSkillReload(t *testing.T) {
 	b := newBench(t, "-- a --\n", Config{Skills: SkillConfig{Dirs: []string{".skills"}}})
 	assert.Empty(t, skillSpec(t, b, nil), "none: not offered")
+	_, err := b.ts.Plan(t.Context(), newCall("c", "use_skill", in{"name": "x"}))
+	require.ErrorContains(t, err, "there are no skills", "but it is known")
 	assert.Contains(t, b.fails("skill", in{"name": "x"}), "there are no skills")
 	require.NoError(t, os.MkdirAll(b.path(".skills/x"), 0o777))
 	for _, word := range []string{"one", "two", "six"} {

@@ -185,10 +185,12 @@ func (ts *Toolset) runTask(ctx context.Context, call *tool.Call, in taskInput, a
 
 // subagent makes the agent of a run and what it is offered.
 func (ts *Toolset) subagent(ctx context.Context, run *SubagentRun) (*tool.Agent, *tool.Set, error) {
-	caller := run.call.Agent
-	if caller == nil {
-		caller = &tool.Agent{SessionID: run.ParentID}
+	// Who asks which session's rules and approvals hold follows the agents.
+	caller := &tool.Agent{}
+	if run.call.Agent != nil {
+		*caller = *run.call.Agent
 	}
+	caller.SessionID = run.ParentID
 	child := &tool.Agent{
 		Name: run.Subagent.Name, Model: run.Subagent.Model, Provider: run.Subagent.Provider,
 		Client: caller.Client, SessionID: run.SessionID, Flags: caller.Flags, Values: caller.Values, Parent: caller,
@@ -198,7 +200,10 @@ func (ts *Toolset) subagent(ctx context.Context, run *SubagentRun) (*tool.Agent,
 	}
 	offered, known := run.call.Offered(), func(string) bool { return true }
 	if offered == nil {
-		offered = ts.set
+		var err error
+		if offered, err = tool.NewSet(ctx, child, ts.Tools()...); offered == nil {
+			return nil, nil, err
+		}
 		if rt := run.call.Runtime(); rt.Offers != nil {
 			known = rt.Offers
 		}

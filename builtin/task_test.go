@@ -68,7 +68,7 @@ func (b *bench) turn(ctx context.Context, ex *tool.Executor, agent *tool.Agent, 
 
 func (b *bench) task(ctx context.Context, ex *tool.Executor, input in, more ...tool.Tool) tool.Outcome {
 	b.t.Helper()
-	out, _ := b.turn(ctx, ex, &tool.Agent{Name: "build", Model: "m", SessionID: "s"}, []*tool.Call{newCall("c", "task", input)}, more...)
+	out, _ := b.turn(ctx, ex, &tool.Agent{Name: "build", Model: "m"}, []*tool.Call{newCall("c", "task", input)}, more...)
 	return out[0]
 }
 

@@ -42,7 +42,7 @@ type Toolset struct {
 	queries hooks            // of lsp
 
 	ops []operation // in the order in which Tools returns them
-	set *tool.Set   // of the same, for names as a model writes them
+	set *tool.Set   // of the same, whoever is offered them, for names as a model writes them
 
 	engine *search.Engine // of glob and grep
 
@@ -56,6 +56,7 @@ type Toolset struct {
 // operation is one tool: as the host gets it, and its plan for a call.
 type operation struct {
 	tool tool.Tool
+	spec *tool.Spec // for every agent, without its description
 	plan func(ctx context.Context, call *tool.Call) (*plan, error)
 }
 
@@ -95,7 +96,7 @@ func New(cfg Config) (*Toolset, error) {
 			return nil, fmt.Errorf("builtin: %w", err)
 		}
 	}
-	if ts.set, err = tool.NewSet(ts.ctx, nil, ts.Tools()...); err != nil {
+	if ts.set, err = ts.nameSet(); err != nil {
 		ts.fsys.close()
 		return nil, fmt.Errorf("builtin: %w", err)
 	}
