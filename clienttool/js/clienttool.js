@@ -555,17 +555,18 @@ export class ClientTools {
 
   // The life of a connected client: connect, serve, wait, until it is told to stop or refused for good.
   async #loop(run) {
-    const o = this.options, wake = () => globalThis.document?.hidden || run.wake?.abort();
+    const o = this.options, wake = () => run.wake?.abort();
+    const shown = () => globalThis.document.hidden || wake();
     const hide = (e) => (e.persisted ? this.#link?.end(new ConnectError("The page was put aside")) : this.#leaveNow());
     const listen = (add) => {
       const f = (t, type, cb) => t?.[add ? "addEventListener" : "removeEventListener"]?.(type, cb);
       f(globalThis, "online", wake);
       f(globalThis, "pageshow", wake);
-      f(globalThis.document, "visibilitychange", wake);
+      f(globalThis.document, "visibilitychange", shown);
       if (o.closeOnPageHide) f(globalThis, "pagehide", hide);
     };
     listen(true);
-    run.stop.signal.addEventListener("abort", () => run.wake?.abort());
+    run.stop.signal.addEventListener("abort", wake);
     let err;
     try {
       await this.#load();
@@ -599,7 +600,7 @@ export class ClientTools {
     const why = err instanceof RefusedError ? err : new ClosedError("The client was shut down", "closed");
     for (const call of [...this.#calls.values()]) {
       this.#abort(call, new CancelledError("The client was shut down", "cancelled"));
-      this.#forget(call);
+      this.#forget(call, undefined, true); // a store keeps what was not delivered
     }
     this.#run = undefined;
     run.reject(why);
@@ -973,13 +974,13 @@ export class ClientTools {
     if (this.#ended.size > remembered) this.#ended.delete(this.#ended.keys().next().value);
   }
 
-  #forget(call, verdict) {
+  #forget(call, verdict, keep) {
     if (!this.#calls.delete(call.id)) return;
     this.#kept -= call.size;
     call.gone = true;
     this.#over(call.id, false);
     if (call.started) this.#hook("onCall", { type: "settled", requestID: call.id, name: call.name, verdict });
-    if (call.text) this.#save();
+    if (call.text && !keep) this.#save();
     this.#link?.wake?.();
   }
 

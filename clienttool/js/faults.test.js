@@ -168,13 +168,27 @@ test("what was not delivered outlives the program", async (t) => {
   await until("it is saved", () => saved?.results.length === 1);
   const second = fakeHost();
   second.verdict = "accepted";
-  const c = new ClientTools({ url: "http://host/ct", transport: "sse", fetch: second.fetch, store });
+  const c = new ClientTools({ url: "http://host/ct", transport: "sse", fetch: second.fetch, store, drainTimeout: 50 });
   t.after(() => c.disconnect());
   await within(c.connect());
   const [m] = await second.until("result");
   assert.deepEqual([m.requestID, m.result.output], ["r1", "precious"]);
   assert.deepEqual([second.hellos[0].clientID, second.hellos[0].resume], [first.c.clientID, "token1"]);
   assert.notEqual(second.hellos[0].instance, first.h.hellos[0].instance);
+  await until("it is forgotten", () => saved.results.length === 0);
+
+  // Nor is it lost by a goodbye that nobody hears, and the same client may come again.
+  second.verdict = undefined;
+  second.status = 503;
+  second.request("r2", "b");
+  await until("it is saved", () => saved.results.length === 1);
+  await within(c.disconnect());
+  assert.deepEqual(saved.results.map((r) => r.requestID), ["r2"]);
+  second.status = 202;
+  second.verdict = "accepted";
+  second.seen.length = 0;
+  await within(c.connect());
+  assert.equal((await second.until("result"))[0].requestID, "r2");
   await until("it is forgotten", () => saved.results.length === 0);
 
   const errors = [];
