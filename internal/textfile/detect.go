@@ -127,6 +127,16 @@ var charsets = []charset{
 	{"windows-1252", scoreWestern},
 }
 
+// GuessCharset names the charset that bytes which are no UTF-8 are most likely in:
+// one of "shift_jis", "euc-jp", "euc-kr", "gbk", "big5" and "windows-1252", or "" if
+// they look like none of them. Markup and other ASCII around the text do no harm.
+func GuessCharset(raw []byte) string {
+	if names := guessCharset(raw); len(names) > 0 {
+		return names[0]
+	}
+	return ""
+}
+
 // guessCharset returns candidates for bytes that are no UTF-8, likeliest first.
 func guessCharset(raw []byte) []string {
 	sample := raw

@@ -164,10 +164,10 @@ func (g Guard) DecideTarget(t *Target) Decision {
 	case !slices.Contains(usualPorts, t.Port):
 		d = d.stricter(Ask, fmt.Sprintf("unusual port %d", t.Port))
 	}
-	if n := len(t.Query()); n > maxQuery {
+	if n := len(t.Query()); n > MaxQuery {
 		d = d.stricter(Ask, fmt.Sprintf("the query is %d bytes long", n))
 	}
-	if t.hasEscapedDots() {
+	if t.EscapedDots() {
 		d = d.stricter(Ask, "the path holds dots written as %2e")
 	}
 	return d

@@ -71,7 +71,8 @@ func newBodyReader(r io.Reader, limits Limits) *bodyReader {
 	return &bodyReader{wire: wireReader{r: r, max: limits.Wire}, decoded: limits.Decoded}
 }
 
-// read returns the body and the limit that cut it. The limits are looked at
+// read returns the body and the limit that cut it, or with an error what there was
+// before it. The limits are looked at
 // outside the decompressor, between chunks, so that a bomb ends early.
 func (b *bodyReader) read(encoding string) ([]byte, string, error) {
 	var src io.Reader = &b.wire
@@ -108,7 +109,7 @@ func (b *bodyReader) read(encoding string) ([]byte, string, error) {
 			return out.Bytes(), fmt.Sprintf("only the first %d bytes were received", b.wire.max), nil
 		}
 		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, "", fmt.Errorf("%w: after %d bytes: %w", ErrResponse, b.wire.n, err)
+			return out.Bytes(), "", fmt.Errorf("%w: after %d bytes: %w", ErrResponse, b.wire.n, err)
 		}
 		return out.Bytes(), "", nil
 	}

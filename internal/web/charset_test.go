@@ -6,6 +6,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/net/html/charset"
 )
 
 func TestDecode(t *testing.T) {
@@ -48,4 +50,44 @@ func FuzzDecode(f *testing.F) {
 		assert.True(t, utf8.ValidString(text))
 		assert.NotEmpty(t, name)
 	})
+}
+
+// encoded returns UTF-8 text in a charset.
+func encoded(t *testing.T, name, text string) string {
+	t.Helper()
+	e, _ := charset.Lookup(name)
+	out, err := e.NewEncoder().String(text)
+	require.NoError(t, err)
+	return out
+}
+
+// TestDecodeByBytes: what nothing says is found in the bytes, as the last resort.
+func TestDecodeByBytes(t *testing.T) {
+	for name, text := range map[string]string{
+		"gbk":          "中文网页没有说明自己的编码，但是字节已经足够说明。这是一个测试页面。",
+		"shift_jis":    "日本語のページです。文字コードは書いてありません。これはテストです。",
+		"euc-jp":       "日本語のページです。文字コードは書いてありません。これはテストです。",
+		"euc-kr":       "한국어 페이지입니다. 문자 집합을 말하지 않습니다. 이것은 시험입니다.",
+		"big5":         "這是一個中文網頁，沒有說明自己的編碼，但是字節已經足夠說明。這是一個測試。",
+		"windows-1251": "Страница на русском языке, которая не говорит, в какой она кодировке.",
+		"koi8-r":       "Страница на русском языке, которая не говорит, в какой она кодировке.",
+		"windows-1252": "Une page en français, sans déclaration : « été », déjà vu, naïve, garçon.",
+	} {
+		page := "<html><head><title>x</title></head><body><p class=a>" + text + "</p></body></html>"
+		got, found, guessed := Decode([]byte(encoded(t, name, page)), "text/html")
+		assert.Equal(t, name, found)
+		assert.Equal(t, page, got, name)
+		assert.True(t, guessed, name)
+	}
+}
+
+// TestDecodeLateMeta: a declaration counts also behind long comments and scripts.
+func TestDecodeLateMeta(t *testing.T) {
+	for _, before := range []int{0, 1000, 1024, 5000, 9000, 40_000} {
+		page := "<html><head><script>" + strings.Repeat("x", before) + "</script><meta charset=gbk></head><body>中文</body>"
+		got, name, guessed := Decode([]byte(encoded(t, "gbk", page)), "text/html")
+		assert.Equal(t, page, got, before)
+		assert.Equal(t, "gbk", name)
+		assert.False(t, guessed)
+	}
 }

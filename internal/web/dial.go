@@ -26,14 +26,17 @@ var errUnchecked = errors.New("web: connection to an address that was not checke
 
 // resolve looks the target's host up once. A literal needs no lookup.
 func (r *run) resolve(target *Target) ([]netip.Addr, error) {
+	return lookup(r.clock.ctx, r.fetcher.Resolver, target)
+}
+
+func lookup(ctx context.Context, resolver Resolver, target *Target) ([]netip.Addr, error) {
 	if target.Addr.IsValid() {
 		return []netip.Addr{target.Addr}, nil
 	}
-	var resolver Resolver = net.DefaultResolver
-	if r.fetcher.Resolver != nil {
-		resolver = r.fetcher.Resolver
+	if resolver == nil {
+		resolver = net.DefaultResolver
 	}
-	addrs, err := resolver.LookupNetIP(r.clock.ctx, "ip", target.Host)
+	addrs, err := resolver.LookupNetIP(ctx, "ip", target.Host)
 	if err != nil {
 		return nil, fmt.Errorf("web: looking up %s: %w", target.Host, err)
 	}

@@ -9,7 +9,8 @@
 //   - [Guard] classifies addresses and decides about the answers of a lookup;
 //   - [Fetcher] resolves once, connects to a checked address, and follows
 //     redirects one checked hop at a time;
-//   - [Decode] finds the charset of a body, [Text] the text of a page.
+//   - [KindOf] tells what a body is, [Decode] finds its charset, [Markdown] and [Text]
+//     make a page readable.
 //
 // Nothing here knows rules or users. A caller applies its own in
 // [Request.Check], which is told of every hop before a name is looked up.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"net/url"
 
 	"github.com/agenttool/tool/internal/web"
 )
@@ -72,4 +73,19 @@ func ExampleText() {
 	p := web.Text("<title>News</title><h1>Today</h1><p>It <b>rains</b>.<script>x()</script><p hidden>ignore me")
 	fmt.Printf("%s: %q\n", p.Title, p.Text)
 	// Output: News: "Today\n\nIt rains."
+}
+
+func ExampleMarkdown() {
+	base := &url.URL{Scheme: "https", Host: "example.com", Path: "/docs/"}
+	p := web.Markdown("<title>Guide</title><nav>Home</nav><h2>Run it</h2><p>See <a href=flags>flags</a>.<pre class=lang-sh>go run .</pre>", base)
+	fmt.Printf("%s\n%s\n", p.Title, p.Text)
+	// Output:
+	// Guide
+	// ## Run it
+	//
+	// See [flags](https://example.com/docs/flags).
+	//
+	// ```sh
+	// go run .
+	// ```
 }

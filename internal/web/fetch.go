@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/netip"
 	"slices"
@@ -61,6 +62,9 @@ type Fetcher struct {
 	RootCAs *x509.CertPool
 	// UserAgent is sent with every request; empty means "agenttool".
 	UserAgent string
+	// Pace, if not nil, bounds how many requests are made to a host, at a time
+	// and in a minute. Waiting for a turn counts as time of the fetch.
+	Pace *Pace
 }
 
 // Hop is one request of a fetch, before it is made.
@@ -72,6 +76,9 @@ type Hop struct {
 	// Decision is the guard's: Allow, or Ask with a reason. What is denied is
 	// never shown to a check.
 	Decision Decision
+	// Moved says why the redirect that leads here needs a question even where
+	// the target itself does not; it is part of Decision. Empty if it does not.
+	Moved string
 	// Addrs is empty before the lookup. A hop is shown a second time, with
 	// the answers, if they need to be asked about.
 	Addrs []netip.Addr
@@ -126,8 +133,10 @@ type Response struct {
 // to http, needs to be asked about; adding "www." or going from http to https
 // does not.
 //
-// Errors match ErrURL, ErrDenied, ErrTimeout, ErrRedirect, ErrResponse, an
-// error of Check or of ctx, or come from the network.
+// A request whose connection was reset before an answer is made once more.
+//
+// Errors match ErrURL, ErrDenied, ErrTimeout, ErrRedirect, ErrResponse, ErrPace,
+// an error of Check or of ctx, or come from the network.
 func (f *Fetcher) Fetch(ctx context.Context, req Request) (*Response, error) {
 	target, err := Parse(req.URL)
 	if err != nil {
@@ -195,6 +204,7 @@ func (r *run) hop(target *Target) (*Response, string, error) {
 		moved = leaves(hop.From, target)
 	}
 	if moved != "" {
+		hop.Moved = moved
 		hop.Decision = hop.Decision.stricter(Ask, moved)
 	}
 	if err := r.check(hop, moved != ""); err != nil {
@@ -218,7 +228,25 @@ func (r *run) hop(target *Target) (*Response, string, error) {
 		defer guarded.CloseIdleConnections()
 		transport = guarded
 	}
-	return r.roundTrip(transport, target)
+	if r.fetcher.Pace != nil {
+		done, err := r.fetcher.Pace.wait(r.clock.ctx, target.Host)
+		if err != nil {
+			return nil, "", err
+		}
+		defer done()
+	}
+	resp, location, err := r.roundTrip(transport, target)
+	if isReset(err) && r.clock.ctx.Err() == nil {
+		resp, location, err = r.roundTrip(transport, target)
+	}
+	return resp, location, err
+}
+
+// isReset reports whether a connection was closed before it brought an answer, as
+// servers do that are just being restarted.
+func isReset(err error) bool {
+	return err != nil && !errors.Is(err, ErrResponse) &&
+		(errors.Is(err, errReset) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF))
 }
 
 // check applies the guard's decision and shows the hop to the caller. The time

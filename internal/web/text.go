@@ -13,7 +13,7 @@ const maxConvert = 2_000_000
 
 // maxPop is how many open elements an end tag is matched against, so that a
 // page of nothing but tags takes linear time.
-const maxPop = 512
+const maxPop = 100
 
 // Page is HTML made readable.
 type Page struct {
@@ -27,10 +27,19 @@ type Page struct {
 
 // Text reduces a page, as [Decode] returns it, to its text: one line for a
 // block, a blank line between paragraphs, cells apart by a tab, preformatted
-// text as it is. Scripts, styles, comments, embedded objects, hidden elements
+// text as it is. Navigation, scripts, styles, comments, embedded objects, hidden elements
 // and invisible characters are left out. It reads tokens only, takes linear
 // time, and any text is a page to it.
 func Text(page string) Page {
+	p, skipped := writeText(page, true)
+	if p.Text == "" && skipped {
+		p, _ = writeText(page, false) // there is nothing but navigation
+	}
+	return p
+}
+
+// writeText is Text, with or without navigation; skipped says that there was some.
+func writeText(page string, skipNav bool) (p Page, skipped bool) {
 	w := &textWriter{}
 	if len(page) > maxConvert {
 		page, w.page.Truncated = strings.ToValidUTF8(page[:maxConvert], ""), true
@@ -41,12 +50,14 @@ func Text(page string) Page {
 		case html.ErrorToken:
 			w.page.Title = strings.Join(strings.Fields(w.title.String()), " ")
 			w.page.Text = strings.TrimSpace(w.out.String())
-			return w.page
+			return w.page, skipped
 		case html.TextToken:
 			w.text(string(z.Text()))
 		case html.StartTagToken, html.SelfClosingTagToken:
 			token := z.Token()
-			w.start(token.Data, isHidden(token.Attr))
+			nav := skipNav && token.Data == "nav"
+			skipped = skipped || nav
+			w.start(token.Data, nav || isHidden(token.Attr))
 		case html.EndTagToken:
 			name, _ := z.TagName()
 			w.end(string(name))
@@ -210,6 +221,11 @@ func (w *textWriter) flush() {
 	}
 	w.newlines, w.blank = 0, false
 }
+
+// Clean returns a text without what a reader cannot see and a model can: control
+// and tag characters, marks of direction, spaces of no width. Newlines and tabs
+// stay.
+func Clean(s string) string { return strings.ReplaceAll(visible(s), "\r", "") }
 
 // visible leaves out what a reader cannot see and a model can: control and tag
 // characters, marks of direction, spaces of no width. Joiners stay between

@@ -14,9 +14,9 @@ import (
 // maxURL is the longest text, in bytes, that is read as a URL.
 const maxURL = 8 << 10
 
-// maxQuery is the longest query, in bytes, that raises no question: a query is
+// MaxQuery is the longest query, in bytes, that raises no question: a query is
 // where data leaves unnoticed.
-const maxQuery = 2 << 10
+const MaxQuery = 2 << 10
 
 // ErrURL is matched by every error of [Parse].
 var ErrURL = errors.New("web: bad URL")
@@ -213,9 +213,9 @@ func (t *Target) Follow(location string) (*Target, error) {
 // Decide says what the text alone tells: see [Guard.DecideTarget].
 func (t *Target) Decide() Decision { return Guard{}.DecideTarget(t) }
 
-// hasEscapedDots tells whether a path segment is "." or ".." with a dot
+// EscapedDots tells whether a path segment is "." or ".." with a dot
 // written as %2e, which some servers resolve and others do not.
-func (t *Target) hasEscapedDots() bool {
+func (t *Target) EscapedDots() bool {
 	path := strings.ToLower(t.url.EscapedPath())
 	if !strings.Contains(path, "%2e") {
 		return false

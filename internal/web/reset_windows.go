@@ -1,0 +1,6 @@
+package web
+
+import "syscall"
+
+// errReset is what the system calls a connection that the other side reset.
+const errReset = syscall.WSAECONNRESET
