@@ -27,7 +27,7 @@ const (
 type Approval struct {
 	ID         string    `json:"id"`
 	Permission string    `json:"permission"` // exactly this one; not a wildcard
-	Pattern    string    `json:"pattern"`    // see [Match]; for Protected requests exactly this text
+	Pattern    string    `json:"pattern"`    // see [Match]; for Protected requests exactly this text, or one that such a request offers and judges
 	Scope      Scope     `json:"scope"`
 	SessionID  string    `json:"sessionID,omitempty"` // with ScopeSession
 	Project    string    `json:"project,omitempty"`   // with ScopeProject

@@ -249,7 +249,9 @@ func (c *asking) covered(grants []Approval) (by []Approval, ok bool) {
 		}
 		var approved []string
 		for _, a := range grants {
-			if a.Permission == c.req.Permission && (!c.req.Protected || slices.Contains(c.req.Patterns, a.Pattern)) {
+			// Of something protected, only what was offered as it stands counts: the
+			// request knows better than a wildcard what else it stands for.
+			if a.Permission == c.req.Permission && (!c.req.Protected || slices.Contains(c.req.Patterns, a.Pattern) || slices.Contains(c.req.Always, a.Pattern)) {
 				by, approved = append(by, a), append(approved, a.Pattern)
 			}
 		}

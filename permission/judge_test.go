@@ -190,3 +190,34 @@ func TestCascadeNeedsConsentForEveryCall(t *testing.T) {
 		require.NoError(t, <-strict)
 	})
 }
+
+// What is protected and judges itself is covered by an approval of what it offered,
+// word for word, and by no wildcard that fits it.
+func TestJudgeProtectedApprovals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		g := &Gate{}
+		defer g.Subscribe(func(Event) {})()
+		page := func(protected bool, path string) tool.Request {
+			r := tool.Request{Permission: "webfetch", Patterns: []string{"http://x/" + path}, Always: []string{"http://x/*"}, Protected: protected}
+			r.Judge = func(_ []tool.Rule, approved []string) tool.Judgement {
+				if slices.Contains(approved, "http://x/*") {
+					return tool.Judgement{Action: "allow"}
+				}
+				return tool.Judgement{Action: "ask"}
+			}
+			return r
+		}
+		one := going(t.Context(), g, "s", page(true, "a"))
+		synctest.Wait()
+		reply(t, g, "http://x/a", Answer{Reply: Always})
+		require.NoError(t, <-one)
+		require.NoError(t, askIn(t.Context(), g, "s", page(true, "b")))
+		other := page(true, "c")
+		other.Always = []string{"http://x/c*"}
+		two := going(t.Context(), g, "s", other)
+		synctest.Wait()
+		require.Len(t, g.Pending("s"), 1)
+		reply(t, g, "http://x/c", Answer{Reply: Once})
+		require.NoError(t, <-two)
+	})
+}
