@@ -125,6 +125,12 @@ type Config struct {
 	// LanguageServers. Without either the tool lsp is not offered.
 	LSP LSP
 
+	// Web says how webfetch reaches the web. The zero value is the strict default.
+	Web WebConfig
+
+	// Search says who answers websearch and codesearch. The zero value offers neither.
+	Search SearchConfig
+
 	// Asker puts the questions of the tool question to the user; nil does not offer it.
 	Asker Asker
 

@@ -8,6 +8,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -46,7 +47,9 @@ var valid = []struct{ tool, input string }{
 
 // TestConformance runs the checks that every tool of any author must pass.
 func TestConformance(t *testing.T) {
-	b := newBench(t, coreFiles, Config{})
+	b := newBench(t, coreFiles, Config{Web: WebConfig{PerMinute: 1000, Transport: webFunc(func(*http.Request) (*http.Response, error) {
+		return answer(200, http.Header{"Content-Type": {"text/html"}}, "<p>hello")
+	})}})
 	for _, tl := range b.ts.Tools() {
 		t.Run(tl.Name(), func(t *testing.T) {
 			var inputs []string
@@ -58,6 +61,8 @@ func TestConformance(t *testing.T) {
 			switch {
 			case tl.Name() == "job_list":
 				inputs = []string{"{}"}
+			case tl.Name() == "webfetch":
+				inputs = []string{`{"url":"https://example.com/"}`}
 			case tl.Name() == "batch":
 				inputs = []string{`{"tool_calls":[{"tool":"ls","parameters":{}}]}`}
 			case strings.HasPrefix(tl.Name(), "job_"):

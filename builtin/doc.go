@@ -32,6 +32,15 @@
 // that was allowed may do anything the user can, unless [BashConfig].Sandbox
 // confines it.
 //
+// webfetch asks with the URL as it is requested, and again for every redirect to
+// another host and for names that lead into a private network. It judges rules
+// itself: one that allows holds for the host that it names ("example.com",
+// "*.example.com", "https://example.com/docs/*") and for no other that looks like it.
+// This machine, private networks and other odd targets need a rule or an approval
+// that names them, unless [WebConfig].Local does; metadata services and their like
+// are refused. websearch and codesearch ask with the query; they are offered where the
+// host names a [SearchProvider].
+//
 // # Commands
 //
 // bash returns when its command ends, with all that was printed up to then, even

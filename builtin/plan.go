@@ -271,9 +271,12 @@ func deniedHint(req *tool.Request, err error) error {
 	if d.Reason != "" {
 		d.Reason += ". "
 	}
-	if req.Permission == "read" {
+	switch req.Permission {
+	case "webfetch":
+		d.Reason += "Do not try to reach it another way; ask the user"
+	case "read":
 		d.Reason += "The file holds secrets. Do not try to read it another way; ask the user for what you need to know"
-	} else {
+	default:
 		d.Reason += "The file is protected. Do not try to change it another way; tell the user what should be in it"
 	}
 	return &d

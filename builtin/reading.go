@@ -296,13 +296,15 @@ func (r *reading) describe(mime string, size int64, why string) *tool.Result {
 }
 
 // accepts reports whether the agent's model takes attachments of the type.
-func (r *reading) accepts(mime string) bool {
-	f := r.ts.cfg.Accepts
+func (r *reading) accepts(mime string) bool { return r.ts.accepts(r.call.Agent, mime) }
+
+func (ts *Toolset) accepts(agent *tool.Agent, mime string) bool {
+	f := ts.cfg.Accepts
 	if f == nil {
 		return strings.HasPrefix(mime, "image/")
 	}
 	ok := false
-	guarded(func() { ok = f(r.call.Agent, mime) })
+	guarded(func() { ok = f(agent, mime) })
 	return ok
 }
 

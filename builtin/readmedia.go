@@ -104,34 +104,11 @@ func (r *reading) pdf(size int64) (*tool.Result, error) {
 		return r.describe(mime, size, "Its text cannot be read: "+clip(err.Error(), 500)), nil
 	}
 	res := &tool.Result{Title: r.l.display, Metadata: map[string]any{"mime": mime, "bytes": size, "pages": doc.Total}}
-	var b strings.Builder
-	next, cut := doc.Next, false
-	for _, p := range doc.Pages {
-		var page strings.Builder
-		fmt.Fprintf(&page, "[page %d of %d]\n", p.Number, doc.Total)
-		if p.Note != "" {
-			fmt.Fprintf(&page, "(%s)\n", oneLine(p.Note))
-		}
-		if text := strings.TrimSpace(visible(p.Text)); text != "" {
-			page.WriteString(text + "\n")
-		}
-		if b.Len() > 0 && b.Len()+page.Len() > r.ts.limits.ReadBytes {
-			next, cut = fmt.Sprint(p.Number), true
-			if p.Number < doc.Total {
-				next = fmt.Sprintf("%d-%d", p.Number, min(doc.Total, p.Number+len(doc.Pages)-1))
-			}
-			break
-		}
-		text := page.String()
-		if len(text) > r.ts.limits.ReadBytes {
-			text, cut = clip(text, r.ts.limits.ReadBytes)+"\n(the rest of the page is left out)\n", true
-		}
-		b.WriteString(text)
-	}
+	text, next, cut := doc.text(r.ts.limits.ReadBytes)
 	if next != "" {
-		fmt.Fprintf(&b, "[PARTIAL. Next: read %s]", inputText(map[string]any{"filePath": r.in.FilePath, "pages": next}))
+		text += fmt.Sprintf("[PARTIAL. Next: read %s]", inputText(map[string]any{"filePath": r.in.FilePath, "pages": next}))
 	}
-	res.Text = strings.TrimSuffix(b.String(), "\n")
+	res.Text = strings.TrimSuffix(text, "\n")
 	res.Metadata["preview"], res.Metadata["truncated"] = preview(res.Text), cut || next != ""
 	const maxAttached, maxPages = 20 << 20, 100
 	if size <= maxAttached && doc.Total <= maxPages && r.accepts(mime) {
@@ -141,6 +118,36 @@ func (r *reading) pdf(size int64) (*tool.Result, error) {
 		}
 	}
 	return res, nil
+}
+
+// text returns the text of the pages, up to limit bytes and at least of one page,
+// the pages to ask for next, and whether something of it was cut.
+func (doc *PDF) text(limit int) (text, next string, cut bool) {
+	var b strings.Builder
+	next = doc.Next
+	for _, p := range doc.Pages {
+		var page strings.Builder
+		fmt.Fprintf(&page, "[page %d of %d]\n", p.Number, doc.Total)
+		if p.Note != "" {
+			fmt.Fprintf(&page, "(%s)\n", oneLine(p.Note))
+		}
+		if text := strings.TrimSpace(visible(p.Text)); text != "" {
+			page.WriteString(text + "\n")
+		}
+		if b.Len() > 0 && b.Len()+page.Len() > limit {
+			next, cut = fmt.Sprint(p.Number), true
+			if p.Number < doc.Total {
+				next = fmt.Sprintf("%d-%d", p.Number, min(doc.Total, p.Number+len(doc.Pages)-1))
+			}
+			break
+		}
+		text := page.String()
+		if len(text) > limit {
+			text, cut = clip(text, limit)+"\n(the rest of the page is left out)\n", true
+		}
+		b.WriteString(text)
+	}
+	return b.String(), next, cut
 }
 
 const (

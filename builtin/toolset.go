@@ -40,6 +40,8 @@ type Toolset struct {
 	lsp     LSP              // nil if there is none
 	servers *languageServers // the same, if it is ours to close
 	queries hooks            // of lsp
+	web     *webState
+	found   searches
 
 	ops []operation // in the order in which Tools returns them
 	set *tool.Set   // of the same, whoever is offered them, for names as a model writes them
@@ -86,7 +88,7 @@ func New(cfg Config) (*Toolset, error) {
 	ts.reader.Root, ts.writer.Root = ts.fsys.root, ts.fsys.root
 	ts.reader.Limit, ts.reader.LineRunes, ts.reader.MaxBytes = ts.limits.ReadLines, ts.limits.LineRunes, ts.limits.ReadBytes
 	ts.ctx, ts.cancel = context.WithCancelCause(context.Background())
-	for _, define := range []func(*Toolset) (operation, error){defineRead, defineLs, defineWrite, defineEdit, defineMultiedit, defineApplyPatch, defineGlob, defineGrep, defineLSP, defineBash, defineJobOutput, defineJobInput, defineJobKill, defineJobList, defineTodoWrite, defineTodoRead, defineBatch, defineQuestion, definePlanEnter, definePlanExit, defineTask, defineSkill} {
+	for _, define := range []func(*Toolset) (operation, error){defineRead, defineLs, defineWrite, defineEdit, defineMultiedit, defineApplyPatch, defineGlob, defineGrep, defineLSP, defineBash, defineJobOutput, defineJobInput, defineJobKill, defineJobList, defineTodoWrite, defineTodoRead, defineBatch, defineWebfetch, defineWebsearch, defineCodesearch, defineQuestion, definePlanEnter, definePlanExit, defineTask, defineSkill} {
 		op, err := define(ts)
 		if err == nil && op.tool != nil {
 			ts.ops = append(ts.ops, op)
