@@ -176,28 +176,33 @@ func TestBashChangesFiles(t *testing.T) {
 func TestBashCancelled(t *testing.T) {
 	needShell(t)
 	b := newBench(t, "", Config{})
-	ctx, cancel := context.WithCancelCause(t.Context())
-	go func() {
-		time.Sleep(2 * time.Second) // until "start" is out, also on a busy machine
-		cancel(errors.New("the user pressed escape"))
-	}()
-	start := time.Now()
-	res, err := b.runIn(ctx, "bash", in{"command": "echo start; sleep 60"})
+	const command = "echo start; touch started; sleep 600"
+	var at time.Time
+	escape := func() context.Context { // pressed when "start" is out
+		ctx, cancel := context.WithCancelCause(t.Context())
+		go func() {
+			for {
+				if err := os.Remove(b.path("started")); err == nil || ctx.Err() != nil {
+					break
+				}
+				time.Sleep(5 * time.Millisecond)
+			}
+			at = time.Now()
+			cancel(errors.New("the user pressed escape"))
+		}()
+		return ctx
+	}
+	res, err := b.runIn(escape(), "bash", in{"command": command})
 	require.ErrorIs(t, err, context.Canceled)
-	assert.Less(t, time.Since(start), hang)
+	assert.Less(t, time.Since(at), hang)
 	require.NotNil(t, res, "partial output is kept")
 	assert.Contains(t, res.Text, "start\n[cancelled after")
 	assert.Equal(t, true, res.Metadata["aborted"])
 
 	set, err := tool.NewSet(t.Context(), nil, b.ts.Tools()...)
 	require.NoError(t, err)
-	ctx, cancel = context.WithCancelCause(t.Context())
-	go func() {
-		time.Sleep(2 * time.Second) // until "start" is out, also on a busy machine
-		cancel(errors.New("the user pressed escape"))
-	}()
 	ex := &tool.Executor{Approver: b}
-	o := ex.Do(ctx, set, tooltest.NewCall("bash", in{"command": "echo start; sleep 60"}))
+	o := ex.Do(escape(), set, tooltest.NewCall("bash", in{"command": command}))
 	assert.Contains(t, o.Result.Text, "start\n")
 	assert.Contains(t, o.Result.Text, "the user pressed escape")
 }

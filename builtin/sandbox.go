@@ -42,7 +42,8 @@ func DetectSandbox(ctx context.Context) Sandbox { return sandbox.Detect(ctx) }
 func Landlock() (Sandbox, error) { return asSandbox(sandbox.NewLandlock()) }
 
 // Bubblewrap returns the sandbox that the program bwrap makes, which is looked up
-// if path is empty. A command that ends there ends what it left running.
+// if path is empty. What a command leaves running stays confined, and is dealt
+// with as without a sandbox.
 func Bubblewrap(ctx context.Context, path string) (Sandbox, error) {
 	return asSandbox(sandbox.FindBubblewrap(ctx, path))
 }

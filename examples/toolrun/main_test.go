@@ -225,16 +225,23 @@ func TestParallel(t *testing.T) {
 func TestCancel(t *testing.T) {
 	needShell(t)
 	dir := tooltest.Workspace(t, files)
-	lines := drive(t, []string{"-root", dir}, `{"parallel":[{"id":"1","tool":"bash","input":{"command":"echo start; sleep 60"},"cancelAfterMs":2000},{"id":"2","tool":"bash","input":{"command":"sleep 3; echo done"}}]}
-{"id":"3","tool":"read","input":{"filePath":"a.txt"},"cancelAfterMs":60000}`)
-	require.Len(t, lines, 3)
-	assert.Equal(t, "error", lines[0].State)
-	assert.Contains(t, lines[0].Text, "start\n", "what there was is kept")
-	assert.Contains(t, lines[0].Error, "cancelled by the caller after 2s")
-	assert.Equal(t, true, lines[0].Metadata["aborted"])
-	assert.Less(t, lines[0].MS.(float64), float64(20_000))
-	assert.Equal(t, "completed", lines[1].State, "the others go on")
-	assert.Equal(t, "completed", lines[2].State)
+	// On a busy machine the command may not have come as far as to print anything when it is cancelled: then once more, later.
+	for after := 1; ; after *= 6 {
+		lines := drive(t, []string{"-root", dir}, fmt.Sprintf(`{"parallel":[{"id":"1","tool":"bash","input":{"command":"echo start; sleep 600"},"cancelAfterMs":%d},{"id":"2","tool":"bash","input":{"command":"sleep 2; echo done"}}]}
+{"id":"3","tool":"read","input":{"filePath":"a.txt"},"cancelAfterMs":300000}`, after*1000))
+		require.Len(t, lines, 3)
+		assert.Equal(t, "error", lines[0].State)
+		assert.Contains(t, lines[0].Error, fmt.Sprintf("cancelled by the caller after %ds", after))
+		assert.Equal(t, true, lines[0].Metadata["aborted"])
+		assert.Less(t, lines[0].MS.(float64), float64(after*1000+60_000))
+		assert.Equal(t, "completed", lines[1].State, "the others go on")
+		assert.Equal(t, "completed", lines[2].State)
+		if after < 30 && !strings.Contains(lines[0].Text, "start\n") {
+			continue
+		}
+		assert.Contains(t, lines[0].Text, "start\n", "what there was is kept")
+		return
+	}
 }
 
 func TestRules(t *testing.T) {

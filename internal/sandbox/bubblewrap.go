@@ -11,8 +11,8 @@ import (
 )
 
 // Bubblewrap runs commands in namespaces of their own by the program bwrap. It
-// has a hold over everything a Policy has. When the command ends, so does what it
-// left running.
+// has a hold over everything a Policy has. What a command leaves running stays
+// confined, and in the process group of the command.
 type Bubblewrap struct {
 	path string
 	net  bool // whether the network can be cut off
@@ -83,6 +83,9 @@ func (b *Bubblewrap) Start(_ context.Context, cmd *exec.Cmd, p *Policy) (*Enforc
 	return e, cmd.Start()
 }
 
+// rootCaps are the capabilities that root keeps: those which are about files that it can reach and its own processes.
+var rootCaps = []string{"CAP_CHOWN", "CAP_DAC_OVERRIDE", "CAP_FOWNER", "CAP_FSETID", "CAP_KILL", "CAP_SETGID", "CAP_SETUID", "CAP_NET_BIND_SERVICE"}
+
 // args are those of bwrap, up to the program. Later binds lie over earlier ones.
 func (b *Bubblewrap) args(p *Policy, dir string) []string {
 	var args []string
@@ -92,7 +95,15 @@ func (b *Bubblewrap) args(p *Policy, dir string) []string {
 	for _, r := range p.Read {
 		args = append(args, "--ro-bind-try", r, r)
 	}
-	args = append(args, "--dev", "/dev", "--proc", "/proc", "--unshare-user-try", "--unshare-pid", "--unshare-ipc")
+	args = append(args, "--dev", "/dev", "--proc", "/proc", "--unshare-user-try", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--cap-drop", "ALL")
+	if os.Geteuid() == 0 { // which bwrap leaves everything, also the right to undo what it did
+		for _, c := range rootCaps {
+			args = append(args, "--cap-add", c)
+		}
+	}
+	for _, f := range []string{"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"} { // root's by their owner alone
+		args = append(args, "--ro-bind-try", f, f)
+	}
 	for _, w := range p.Write {
 		args = append(args, "--bind", w, w)
 	}

@@ -31,6 +31,7 @@ const (
 	accessRead = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
 	accessFile = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_WRITE_FILE |
 		unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV // what a rule for a file may have
+	accessDevices = unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK // through which root writes anywhere
 )
 
 // handled are the rights that this kernel knows about.
@@ -57,6 +58,9 @@ func (l *Landlock) Start(_ context.Context, cmd *exec.Cmd, p *Policy) (*Enforced
 		if l.abi < 4 {
 			e.Gaps[len(e.Gaps)-1] = "the network can be used"
 		}
+	}
+	if l.abi < 6 {
+		e.Gaps = append(e.Gaps, "signals reach programs outside")
 	}
 	if l.abi < 3 {
 		e.Gaps = append(e.Gaps, "files outside can be truncated")
@@ -127,7 +131,7 @@ func (l *Landlock) restrict(p *Policy) error {
 		}
 	}
 	for _, w := range p.Write {
-		if err := l.allow(rules, w, l.handled()&^unix.LANDLOCK_ACCESS_FS_IOCTL_DEV); err != nil {
+		if err := l.allow(rules, w, l.handled()&^(unix.LANDLOCK_ACCESS_FS_IOCTL_DEV|accessDevices)); err != nil {
 			return err
 		}
 	}
@@ -139,10 +143,37 @@ func (l *Landlock) restrict(p *Policy) error {
 	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 		return fmt.Errorf("landlock: giving up privileges: %w", err)
 	}
+	if err := dropCaps(); err != nil {
+		return fmt.Errorf("landlock: giving up capabilities: %w", err)
+	}
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(rules), 0, 0); errno != 0 {
 		return fmt.Errorf("landlock: %w", errno)
 	}
 	return nil
+}
+
+// keptCaps are the capabilities that root keeps: those which are about files that it can reach and its own processes.
+const keptCaps = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID | 1<<unix.CAP_KILL | 1<<unix.CAP_SETGID |
+	1<<unix.CAP_SETUID | 1<<unix.CAP_NET_BIND_SERVICE
+
+// dropCaps takes all other capabilities from the calling thread, for good, as it may gain no new ones: with them root could
+// do without files what Landlock keeps it from doing with them.
+func dropCaps() error {
+	hdr := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var data [2]unix.CapUserData
+	if err := unix.Capget(&hdr, &data[0]); err != nil {
+		return err
+	}
+	for i := range data {
+		keep := uint32(0)
+		if i == 0 {
+			keep = keptCaps
+		}
+		data[i].Effective &= keep
+		data[i].Permitted &= keep
+		data[i].Inheritable &= keep
+	}
+	return unix.Capset(&hdr, &data[0])
 }
 
 // allow adds a rule for a path and all below it.

@@ -92,6 +92,60 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestRoot: root gets no further than others do.
+func TestRoot(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only for root")
+	}
+	for name, s := range all(t) {
+		t.Run(name, func(t *testing.T) {
+			in, out := t.TempDir(), t.TempDir()
+			p := &Policy{Write: []string{in}}
+			for _, text := range []string{
+				"mount -o remount,rw,bind / && touch %s/x", "mount -t tmpfs x %s", "mknod b b 7 0", "mknod c c 1 3", "n=$(cat /proc/sys/kernel/hostname) && echo $n > /proc/sys/kernel/hostname",
+				"unshare -m true", "chroot / sh -c 'touch %s/x'", "nsenter -t 1 -m true", "sysctl -w kernel.hostname=$(hostname)",
+			} {
+				if strings.Contains(text, "%s") {
+					text = fmt.Sprintf(text, out)
+				}
+				output, _, err := run(t.Context(), s, p, in, text)
+				var exit *exec.ExitError
+				assert.ErrorAs(t, err, &exit, "%s: %s", text, output)
+			}
+			output, _, err := run(t.Context(), s, p, in, "touch a && chown 0 a && chmod 600 a && echo x >> a && cat a && rm a")
+			assert.NoError(t, err, output)
+		})
+	}
+}
+
+// TestHideAndProtect: what lies below what may be written, and may not.
+func TestHideAndProtect(t *testing.T) {
+	b, err := FindBubblewrap(t.Context(), "")
+	if err != nil {
+		t.Skip(err)
+	}
+	dir := t.TempDir()
+	require.NoError(t, os.MkdirAll(dir+"/.git/hooks", 0o777))
+	require.NoError(t, os.Mkdir(dir+"/keys", 0o777))
+	for _, f := range []string{".env", ".git/config", "keys/k"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, f), []byte("secret"), 0o666))
+	}
+	p := &Policy{Write: []string{dir}, Protect: []string{dir + "/.git/hooks", dir + "/.git/config", dir + "/.vscode/tasks.json"}, Hide: []string{dir + "/.env", dir + "/keys"}}
+	text, e, err := run(t.Context(), b, p, dir, "cat .env keys/k; ls keys; echo x > .env; echo x > .git/hooks/pre-commit; echo x >> .git/config; mv .git g; rm -rf .git/hooks; mkdir -p .vscode && echo x > .vscode/tasks.json; true")
+	require.NoError(t, err, text)
+	assert.NotContains(t, text, "secret")
+	assert.True(t, e.Hide && e.Protect && e.Write)
+	assert.NoFileExists(t, dir+"/.git/hooks/pre-commit")
+	assert.NoFileExists(t, dir+"/.vscode/tasks.json")
+	assert.DirExists(t, dir+"/.git/hooks")
+	for _, f := range []string{".env", ".git/config", "keys/k"} {
+		got, err := os.ReadFile(filepath.Join(dir, f))
+		require.NoError(t, err)
+		assert.Equal(t, "secret", string(got), f)
+	}
+
+}
+
 // TestTruthful: what cannot be enforced is refused, or reported as not enforced.
 func TestTruthful(t *testing.T) {
 	l, err := NewLandlock()
@@ -194,8 +248,13 @@ func TestBubblewrapArguments(t *testing.T) {
 	args := strings.Join(b.args(&Policy{
 		Write: []string{dir}, Protect: []string{dir + "/.git/hooks"}, Hide: []string{dir + "/.env", dir + "/nope"}, Network: NetworkNone,
 	}, dir), " ")
-	assert.Equal(t, strings.ReplaceAll("--ro-bind / / --dev /dev --proc /proc --unshare-user-try --unshare-pid --unshare-ipc --bind D D "+
-		"--ro-bind D/.git D/.git --ro-bind /dev/null D/.env --unshare-net --chdir D --", "D", dir), args)
+	caps := ""
+	if os.Geteuid() == 0 {
+		caps = "--cap-add " + strings.Join(rootCaps, " --cap-add ") + " "
+	}
+	assert.Equal(t, strings.ReplaceAll(strings.ReplaceAll("--ro-bind / / --dev /dev --proc /proc --unshare-user-try --unshare-pid --unshare-ipc --unshare-uts --cap-drop ALL CAPS"+
+		"--ro-bind-try /proc/sys /proc/sys --ro-bind-try /proc/sysrq-trigger /proc/sysrq-trigger --ro-bind-try /proc/irq /proc/irq "+
+		"--ro-bind-try /proc/bus /proc/bus --ro-bind-try /proc/fs /proc/fs --bind DIR DIR --ro-bind DIR/.git DIR/.git --ro-bind /dev/null DIR/.env --unshare-net --chdir DIR --", "DIR", dir), "CAPS", caps), args)
 	_, err := FindBubblewrap(t.Context(), "/no/such/bwrap")
 	require.ErrorIs(t, err, ErrUnsupported)
 }

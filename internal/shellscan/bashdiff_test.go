@@ -196,6 +196,13 @@ func newPlayground(t *testing.T, bash string, programs []string) *playground {
 
 // reset makes the directories what they were.
 func (p *playground) reset(t *testing.T) {
+	list, err := os.ReadDir(p.base)
+	require.NoError(t, err)
+	for _, e := range list {
+		if !slices.Contains(baseNames(p.base), filepath.Base(p.base)+"/"+e.Name()) {
+			require.NoError(t, os.RemoveAll(filepath.Join(p.base, e.Name())))
+		}
+	}
 	for _, d := range []string{p.dir, p.outside, p.home} {
 		require.NoError(t, filepath.WalkDir(d, func(path string, e os.DirEntry, err error) error {
 			if err == nil && e.IsDir() {
@@ -283,6 +290,9 @@ func TestNothingHiddenFromBash(t *testing.T) {
 		tries, seed = 1<<40, uint64(time.Now().UnixNano())
 	}
 	for _, wide := range []bool{false, true} {
+		if wide && os.Getenv("SHELLSCAN_BASHDIFF") == "" {
+			tries /= 5 // each may start several programs
+		}
 		if wide && !sealed() {
 			continue
 		}
