@@ -37,7 +37,7 @@ func TestBashLines(t *testing.T) {
 		Config{Env: []string{"HOME=" + t.TempDir()}})
 	require.NoError(t, os.Symlink("dist", b.path("built")))
 	n := 0
-	for _, table := range slices.Concat(hostileLines, everydayLines) {
+	for _, table := range slices.Concat(hostileLines, everydayLines, otherLines) {
 		rules, err := permission.ParseConfig([]byte(table.rules))
 		require.NoError(t, err, table.name)
 		for _, line := range table.lines {

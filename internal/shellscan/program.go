@@ -245,8 +245,27 @@ func (p *program) singleDash(w *Word) bool {
 	if o, ok := p.options[name]; ok && len(o.name) > 2 {
 		return true
 	}
+	if o, n := p.headed(name); n > 0 && len(o.name) > 2 {
+		return true
+	}
 	_, cluster := p.options[name[:min(2, len(name))]]
 	return !cluster
+}
+
+// headed finds the option of words such as -Wl,x and -javaagent:x, and where its value begins.
+func (p *program) headed(name string) (option, int) {
+	for _, sep := range []string{",", ":"} {
+		head, _, cut := strings.Cut(name, sep)
+		if !cut {
+			continue
+		}
+		if o, ok := p.options[head+sep]; ok {
+			return o, len(head) + 1
+		} else if o, ok := p.options[head]; ok && len(head) > 2 {
+			return o, len(head) + 1
+		}
+	}
+	return option{}, 0
 }
 
 func (p *program) long(out *parsed, words []Word, i int) int {
@@ -262,6 +281,12 @@ func (p *program) long(out *parsed, words []Word, i int) int {
 	}
 	if !ok && strings.HasPrefix(name, "--") && len(name) > 2 {
 		o, ok = p.abbreviation(name)
+	}
+	if !ok && p.single {
+		if o, n := p.headed(name); n > 0 {
+			out.opts = append(out.opts, found{option: o, word: i, size: n, value: w.from(n), at: i, text: name[:n]})
+			return i
+		}
 	}
 	if !ok {
 		out.unknown = append(out.unknown, i)

@@ -55,6 +55,8 @@ func (v *visitor) special(name string, k *call) {
 		v.scriptOperand(k)
 	case "pkg":
 		v.packageVersion(k)
+	case "argfile":
+		v.argFile(k)
 	case "input":
 		v.inputCode(k)
 	}
@@ -287,6 +289,15 @@ func (v *visitor) scriptOperand(k *call) {
 		return
 	}
 	k.risk(KindCode, k.p.name+" runs a program from its input", -1, 0)
+}
+
+// argFile marks words that stand for the options in a file.
+func (v *visitor) argFile(k *call) {
+	for i, w := range k.words[1:] {
+		if strings.HasPrefix(w.Text, "@") {
+			k.risk(KindExec, k.p.name+" takes options from a file", i+1, 0)
+		}
+	}
 }
 
 // inputCode marks programs that take commands from their input.
