@@ -592,7 +592,7 @@ func TestSlowTexts(t *testing.T) {
 		s.ReadOnly()
 		took := time.Since(start)
 		t.Logf("%-10s %v", name, took)
-		require.Less(t, took, 20*time.Second, name)
+		require.Less(t, took, 2*time.Minute, name)
 	}
 }
 
