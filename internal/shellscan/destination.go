@@ -60,6 +60,27 @@ func (v *visitor) destination(dst Word, in *parsed, sources []int, words []Word,
 	}
 }
 
+// lastFound handles a pattern in the place of the destination: it is the last of the names that are found.
+func (v *visitor) lastFound(in *parsed, ops []int, words []Word, idx int, st *state) {
+	last := words[ops[len(ops)-1]]
+	dir, names := v.globbed(last, st)
+	if len(names) == 0 {
+		if !last.listed {
+			last = dynamic() // one of the names may be a link to anywhere
+		}
+		v.file(last, st, use{mode: Write, command: idx})
+		return
+	}
+	for _, n := range names {
+		name := path.Join(dir, n)
+		if isDir, _ := v.mayBeDir(name, st); isDir {
+			v.destination(constant(name+"/"), in, ops, words, idx, st)
+		} else {
+			v.file(constant(name), st, use{mode: Write, command: idx})
+		}
+	}
+}
+
 // mayBeDir reports whether a name may be a directory when the command runs, and whether it may be something else.
 func (v *visitor) mayBeDir(name string, st *state) (dir, other bool) {
 	bases := st.dirs

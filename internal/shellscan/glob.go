@@ -99,8 +99,12 @@ func (v *visitor) throughLinks(f *FileUse, w Word, st *state) {
 		bases, dir = []string{"/"}, "/"+dir
 	}
 	pattern := shellPattern(parts[len(parts)-1])
-	var walk func(dir string) bool
-	walk = func(dir string) bool {
+	levels := len(parts) - n
+	if w.listed {
+		levels = maxLevels
+	}
+	var walk func(dir string, levels int) bool
+	walk = func(dir string, levels int) bool {
 		names, err := lister.Names(dir, maxLookups)
 		if v.fs.lookups++; err != nil {
 			return errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission)
@@ -110,7 +114,7 @@ func (v *visitor) throughLinks(f *FileUse, w Word, st *state) {
 			if e.err {
 				return false
 			}
-			if e.mode.IsDir() && !walk(path.Join(dir, name)) {
+			if e.mode.IsDir() && levels > 1 && !walk(path.Join(dir, name), levels-1) {
 				return false
 			}
 			if hit, err := path.Match(pattern, name); !hit && err == nil {
@@ -131,7 +135,7 @@ func (v *visitor) throughLinks(f *FileUse, w Word, st *state) {
 	}
 	for _, b := range bases {
 		res := v.fs.resolve(b, cmp.Or(dir, "."), true)
-		if !res.ok || v.fs.inside(res.path) && !walk(res.path) {
+		if !res.ok || v.fs.inside(res.path) && !walk(res.path, levels) {
 			f.Unknown = true
 		}
 	}

@@ -336,6 +336,9 @@ func (v *visitor) operandFiles(p *program, in *parsed, ops []int, words []Word, 
 			return
 		}
 	}
+	if len(ops) > 0 && words[ops[len(ops)-1]].Glob {
+		v.lastFound(in, ops, words, idx, st)
+	}
 	if len(ops) == 1 && strings.HasSuffix(p.name, "ln") {
 		v.destination(constant("./"), in, ops, words, idx, st)
 	}

@@ -193,7 +193,7 @@ func (v *visitor) file(w Word, st *state, u use) {
 	if !f.Unknown {
 		v.locate(&f, text, tails, st, u)
 	}
-	if w.listed && u.mode&Write != 0 && !u.noFollow && !f.Unknown {
+	if (w.listed || w.Glob && st.fresh) && u.mode&Write != 0 && !u.noFollow && !f.Unknown {
 		v.throughLinks(&f, w, st)
 	}
 	plainInside := !f.Unknown && !f.Secret && !f.Protected && len(f.outside) == 0
