@@ -34,7 +34,7 @@ function build() {
   if (binary) return binary;
   dir = mkdtempSync(path.join(os.tmpdir(), "clienttool-js-"));
   binary = path.join(dir, "testhost" + (process.platform === "win32" ? ".exe" : ""));
-  execFileSync("go", ["build", "-o", binary, "./internal/testhost"], { cwd: here, stdio: ["ignore", "inherit", "inherit"] });
+  execFileSync("go", ["build", "-buildvcs=false", "-o", binary, "./internal/testhost"], { cwd: here, stdio: ["ignore", "inherit", "inherit"] });
   process.on("exit", () => rmSync(dir, { recursive: true, force: true }));
   return binary;
 }
