@@ -32,7 +32,7 @@ func (c *lspCall) planEdits(ctx context.Context, a *attempt, p *plan) (*plan, er
 	switch {
 	case a.dry:
 		// Which files there are more, only the server knows.
-		p.asks = append(p.asks, ask{req: pathRequest("edit", c.title(), c.l.display, c.l.secret || c.l.protected)})
+		p.asks = append(p.asks, ask{req: pathRequest("edit", c.title(), c.l.display, c.l.protected)})
 		return p, nil
 	case !a.server.begun:
 		a.server.begun = true

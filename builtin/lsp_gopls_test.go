@@ -145,6 +145,17 @@ func TestGoplsRename(t *testing.T) {
 	assert.Contains(t, b.file("use/use.go"), "shapes.Sum(")
 }
 
+// TestGoplsCodeActions: an action is listed, and carried out like any change.
+func TestGoplsCodeActions(t *testing.T) {
+	b := newBench(t, "-- go.mod --\nmodule m\n\ngo 1.24\n-- a.go --\npackage m\n\nimport (\n\t\"os\"\n)\n\nfunc F() { strings.TrimSpace(\"\") }\n", needGopls(t))
+	assert.Contains(t, b.ok("lsp", in{"operation": "codeActions", "filePath": "a.go", "line": 1}), `"Organize Imports" source.organizeImports`)
+	out := b.ok("lsp", in{"operation": "codeActions", "filePath": "a.go", "line": 1, "action": "organize imports"})
+	assert.Contains(t, out, "organize imports: ")
+	assert.Equal(t, []string{"lsp *", "edit a.go"}, b.asks())
+	assert.Equal(t, "package m\n\nimport \"strings\"\n\nfunc F() { strings.TrimSpace(\"\") }\n", b.file("a.go"))
+	assert.Contains(t, b.as("lsp_diagnostics", in{"filePath": "a.go"}), "Nothing is wrong")
+}
+
 // TestGoplsNewErrors: an edit that brings an error names it and nothing else.
 func TestGoplsNewErrors(t *testing.T) {
 	b := newBench(t, strings.Replace(shapes, "return twice", "return twice + old", 1), needGopls(t))

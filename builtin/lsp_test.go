@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -256,8 +258,8 @@ func TestLSPAsks(t *testing.T) {
 	outside := tooltest.Workspace(t, "-- o.go --\npackage o\n")
 	b.ok("lsp", in{"operation": "documentSymbol", "filePath": "a.go"})
 	assert.Equal(t, []string{"lsp *"}, b.asks())
-	b.ok("lsp", in{"operation": "documentSymbol", "filePath": ".env"})
-	assert.Equal(t, []string{"read .env", "lsp *"}, b.asks())
+	assert.Contains(t, b.fails("lsp", in{"operation": "documentSymbol", "filePath": ".env"}), ".env may hold secrets and is not given to language servers")
+	assert.Empty(t, b.asks())
 	b.ok("lsp", in{"operation": "documentSymbol", "filePath": filepath.Join(outside, "o.go")})
 	assert.Equal(t, []string{"external_directory " + filepath.ToSlash(outside) + "/*", "lsp *"}, b.asks())
 	n := len(stub.queries)
@@ -522,6 +524,47 @@ func (panicky) Changed(context.Context, []SourceFile, []SourceFile) (*LSPReport,
 }
 
 func (panicky) Query(context.Context, *LSPQuery) (*LSPAnswer, error) { panic("host") }
+
+// TestHostileServers: whatever program is configured as a server, changes are made
+// without much delay, questions end with a reason, and nothing is left running.
+func TestHostileServers(t *testing.T) {
+	needShell(t)
+	if runtime.GOOS != "linux" {
+		t.Skip("processes are counted in /proc")
+	}
+	sh, err := exec.LookPath("sh")
+	require.NoError(t, err)
+	mark := fmt.Sprintf("LSP_TEST_MARK=hostile-%d-%d", os.Getpid(), time.Now().UnixNano())
+	for script, want := range map[string]string{
+		"exit 3":                        "sh ended (exit 3",
+		"echo no such option >&2; exit": "no such option",
+		"exec sleep 1000":               "did not start up within 1s",
+		"trap '' TERM; while :; do sleep 0.1; done": "did not start up within 1s",
+		"echo Hello; exec sleep 1000":               `it wrote "Hello" to its standard output`,
+		"exec cat":                                  "", // it asks us what we ask it
+		"exec yes":                                  `it wrote "y" to its standard output`,
+		"exec head -c 100000000 /dev/zero":          "a header has more than 8192 bytes",
+		"printf 'Content-Length: 999999999999\\r\\n\\r\\n'; exec sleep 1000": "announced a message of 999999999999 bytes",
+		"printf 'Content-Length: 100\\r\\n\\r\\n{'; exit 1":                  "sh ended (exit 1",
+	} {
+		t.Run(script, func(t *testing.T) {
+			t.Parallel()
+			b := newBench(t, "-- a.go --\npackage a\n\nvar x = 1\n", Config{
+				LanguageServers: []LanguageServer{{Command: sh, Args: []string{"-c", script}, Env: []string{fmt.Sprintf("%s-%p", mark, t)}, Extensions: map[string]string{".go": "go"}, StartTimeout: time.Second}},
+				Limits:          Limits{DiagnosticsTime: 200 * time.Millisecond},
+			})
+			b.ok("read", in{"filePath": "a.go"})
+			start := time.Now()
+			b.ok("edit", in{"filePath": "a.go", "oldString": "x = 1", "newString": "x = 2"})
+			assert.Less(t, time.Since(start), 90*time.Second) // the start is waited for, for 8 s at most
+			assert.Equal(t, "package a\n\nvar x = 2\n", b.file("a.go"))
+			out := b.fails("lsp", in{"operation": "documentSymbol", "filePath": "a.go"})
+			assert.Contains(t, out, want)
+			require.NoError(t, b.ts.Close())
+			require.Eventually(t, func() bool { return goplsProcesses(t, fmt.Sprintf("%s-%p", mark, t), nil) == 0 }, time.Minute, 50*time.Millisecond)
+		})
+	}
+}
 
 // TestMissingServer: a server that is not installed is said to be missing where it
 // is asked for, with how to get it, and nowhere else.

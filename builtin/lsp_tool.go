@@ -147,10 +147,10 @@ func (ts *Toolset) planLSP(ctx context.Context, a *attempt, in lspInput) (*plan,
 		if c.l, c.note, err = ts.find(ctx, in.FilePath); err != nil {
 			return nil, err
 		}
-		p.asks = ts.askOutside(c.l)
 		if c.l.secret {
-			p.asks = append(p.asks, ask{req: readRequest(c.l)})
+			return nil, fmt.Errorf("%s may hold secrets and is not given to language servers; use read if you must see it", oneLine(in.FilePath))
 		}
+		p.asks = ts.askOutside(c.l)
 	}
 	p.asks = append(p.asks, ask{req: &tool.Request{
 		Permission: "lsp", Title: c.title(), Patterns: []string{"*"}, Always: []string{"*"},

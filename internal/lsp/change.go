@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -331,8 +330,8 @@ func (s *server) diagnostics(ctx context.Context, path string, limit time.Durati
 	changed := cur.refresh(wait)
 	var named []string
 	if path != "" {
-		if !cur.reload(path) {
-			return nil, "", fmt.Errorf("%s cannot be read", path)
+		if err := cur.reload(path); err != nil {
+			return nil, "", err
 		}
 		if named = []string{path}; changed {
 			cur.touch(path)

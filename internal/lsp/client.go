@@ -95,7 +95,7 @@ func (c *Client) Open(path string) {
 		defer func() { <-c.opens }()
 		for _, srv := range c.serversFor(path) {
 			if cur, wait, err := srv.current(); err == nil && wait == 0 {
-				cur.reload(path)
+				_ = cur.reload(path) // it is tried again when the file is asked about
 			}
 		}
 	})

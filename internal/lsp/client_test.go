@@ -458,3 +458,27 @@ func TestTriesAgain(t *testing.T) {
 		require.NoError(t, p.Close())
 	})
 }
+
+// TestTwoServers: the first that can answers, and both say what is wrong.
+func TestTwoServers(t *testing.T) {
+	needSlash(t)
+	files := newMemFiles(map[string]string{"/w/a.py": "x\n"})
+	c := New(Options{Root: "/w", Files: files, Servers: []Server{
+		{Name: "linter", Languages: map[string]string{".py": "python"}}, {Name: "types", Languages: map[string]string{".py": "python"}},
+	}, Start: func(cfg *Server, _ string) (Process, error) {
+		f := newFake(script{"textDocument/hover": hover("from types"), "textDocument/didOpen": func(f *fake, _ *incoming) { f.publish("/w/a.py", 1, "0:"+cfg.Name) }})
+		if cfg.Name == "linter" {
+			f.caps = `{"textDocumentSync":1}`
+		}
+		go f.run()
+		return f, nil
+	}})
+	defer c.Close()
+	a, err := c.Query(t.Context(), Query{Op: OpHover, Path: "/w/a.py", At: Position{1, 1}})
+	require.NoError(t, err)
+	assert.Equal(t, "from types", a.Hover)
+	assert.Equal(t, "types", a.Server)
+	list, _, err := c.Diagnostics(t.Context(), "/w/a.py", testTime)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"/w/a.py:1 linter", "/w/a.py:1 types"}, lines(list))
+}

@@ -27,6 +27,28 @@ type fileDiagnostics struct {
 	pull    int64            // the version that was asked about
 }
 
+// all are the diagnostics of a file, which may be an open document. Some servers say
+// the same when they are asked and without being asked, and the one may be older
+// than the other.
+func (f *fileDiagnostics) all(d *document) []wireDiagnostic {
+	if f.pull == 0 {
+		return slices.Clone(f.items)
+	}
+	out := slices.Clone(f.pulled)
+	if d != nil && f.version > 0 && f.version < d.version {
+		return out
+	}
+	for _, it := range f.items {
+		same := func(o wireDiagnostic) bool {
+			return o.Range == it.Range && o.Message == it.Message && o.Source == it.Source && severity(o) == severity(it)
+		}
+		if !slices.ContainsFunc(f.pulled, same) {
+			out = append(out, it)
+		}
+	}
+	return out
+}
+
 // published takes what a server pushes.
 func (s *session) published(raw json.RawMessage) {
 	var p publishDiagnostics
@@ -215,7 +237,7 @@ func (s *session) known(named []string) map[string][]located {
 	found := make(map[string]entry)
 	s.mu.Lock()
 	for path, f := range s.diags {
-		e := entry{items: append(slices.Clone(f.items), f.pulled...)}
+		e := entry{items: f.all(s.docs[path])}
 		if !slices.Contains(named, path) {
 			e.items = slices.DeleteFunc(e.items, func(d wireDiagnostic) bool { return severity(d) != 1 })
 		}

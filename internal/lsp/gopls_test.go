@@ -174,3 +174,24 @@ func mustRead(t testing.TB, name string) string {
 	require.NoError(t, err)
 	return string(b)
 }
+
+// TestGoplsPull: the same server, asked for diagnostics instead of telling them.
+func TestGoplsPull(t *testing.T) {
+	srv := goplsServer(t)
+	srv.InitOptions = map[string]any{"pullDiagnostics": true}
+	dir := unpack(t, project)
+	c := New(Options{Root: dir, Servers: []Server{srv}, Env: os.Environ()})
+	defer c.Close()
+	shapes := filepath.Join(dir, "shapes.go")
+	before := mustRead(t, shapes)
+	c.Open(shapes)
+	require.NoError(t, os.WriteFile(shapes, []byte(strings.Replace(before, "total := 0.0", "total := 0.0 + undefinedName", 1)), 0o666))
+	r, err := c.Changed(t.Context(), []Change{{Path: shapes, Before: before}}, time.Minute)
+	require.NoError(t, err)
+	require.Len(t, r.New, 1)
+	assert.Contains(t, r.New[0].Message, "undefinedName")
+	cur := c.serversFor(shapes)[0].running()
+	if !cur.pulls() {
+		t.Skip("this gopls does not answer such questions")
+	}
+}

@@ -108,8 +108,10 @@ func (s *server) query(ctx context.Context, q Query) (*Answer, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, timeout, &slowError{s.cfg.Name, timeout, cur})
 	defer cancel()
 	cur.refresh(ctx)
-	if q.Path != "" && !cur.reload(q.Path) && inside(s.client.opt.Root, q.Path) {
-		return nil, fmt.Errorf("%s cannot be read", q.Path)
+	if q.Path != "" {
+		if err := cur.reload(q.Path); err != nil && inside(s.client.opt.Root, q.Path) {
+			return nil, err // one outside the server reads itself
+		}
 	}
 	a, err := cur.ask(ctx, q)
 	if busy := cur.working(); busy != "" && q.IndexFor > 0 && ctx.Err() == nil && (err != nil || a.empty()) && !errors.Is(err, ErrUnsupported) && cur.cause() == nil {
@@ -347,7 +349,7 @@ func (s *session) actions(ctx context.Context, t *texts, q Query, resolve bool, 
 	var near []wireDiagnostic
 	s.mu.Lock()
 	if f := s.diags[q.Path]; f != nil {
-		near = slices.DeleteFunc(append(slices.Clone(f.items), f.pulled...), func(d wireDiagnostic) bool {
+		near = slices.DeleteFunc(f.all(s.docs[q.Path]), func(d wireDiagnostic) bool {
 			return before(d.Range.End, r.Start) || before(r.End, d.Range.Start)
 		})
 	}

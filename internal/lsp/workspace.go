@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"context"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -157,7 +158,7 @@ func (s *session) refresh(ctx context.Context, except ...string) (changed bool) 
 		switch {
 		case err == nil && st == d.stamp:
 		case err == nil:
-			changed = s.reload(d.path) || changed
+			changed = s.reload(d.path) == nil || changed
 		default:
 			changed = true
 			s.mu.Lock()
@@ -176,18 +177,17 @@ func (s *session) refresh(ctx context.Context, except ...string) (changed bool) 
 	return changed
 }
 
-// reload makes the server see what is on disk as the content of the file. It
-// reports whether that could be read.
-func (s *session) reload(path string) bool {
+// reload makes the server see what is on disk as the content of the file.
+func (s *session) reload(path string) error {
 	text, st, err := s.read(path)
 	if err != nil {
-		return false
+		return fmt.Errorf("the file is not given to language servers: %w", err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.openLocked(path, text)
 	s.docs[path].stamp = st
-	return true
+	return nil
 }
 
 // read returns the content of a file and its stamp. That is taken first: if the
@@ -215,6 +215,9 @@ func (s *session) location(path string, r wireRange, lines *Lines) Location {
 	return l
 }
 
+// maxTexts is how many files of an answer are read for their columns.
+const maxTexts = 500
+
 // texts finds the lines of files, each once.
 type texts struct {
 	s     *session
@@ -226,7 +229,7 @@ func (t *texts) of(path string) *Lines {
 		return l
 	}
 	l, _ := t.s.lines(path)
-	if l == nil {
+	if l == nil && len(t.lines) < maxTexts {
 		l = t.s.srv.client.linesOf(path)
 	}
 	if t.lines == nil {
