@@ -15,8 +15,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"time"
 
 	"github.com/agenttool/tool"
 	"github.com/agenttool/tool/builtin"
@@ -34,6 +36,7 @@ const rules = `{
 	"glob": "allow",
 	"grep": "allow",
 	"skill": "allow",
+	"lsp": "allow",
 	"checklist": "allow",
 	"bash": {"*": "ask", "git push *": "deny"}
 }`
@@ -47,7 +50,7 @@ func main() {
 	if *interactive {
 		in = os.Stdin
 	}
-	if err := run(ctx, os.Stdout, in); err != nil {
+	if err := run(ctx, os.Stdout, in, languageServers()); err != nil {
 		fmt.Fprintln(os.Stderr, "quickstart:", err)
 		os.Exit(1)
 	}
@@ -55,7 +58,7 @@ func main() {
 
 // run is the host: it prepares a workspace, plugs the library together, and
 // loops over the model's turns. With in, prompts are answered from there.
-func run(ctx context.Context, out io.Writer, in io.Reader) (err error) {
+func run(ctx context.Context, out io.Writer, in io.Reader, servers []builtin.LanguageServer) (err error) {
 	dir, err := unpack(module)
 	if err != nil {
 		return err
@@ -64,9 +67,10 @@ func run(ctx context.Context, out io.Writer, in io.Reader) (err error) {
 
 	log := newTranscript(out, dir)
 	tools, err := builtin.New(builtin.Config{
-		Root:   dir,
-		Skills: builtin.SkillConfig{Dirs: []string{".agent/skills"}},
-		Task:   builtin.TaskConfig{Runner: scouts{}},
+		Root:            dir,
+		Skills:          builtin.SkillConfig{Dirs: []string{".agent/skills"}},
+		Task:            builtin.TaskConfig{Runner: scouts{}},
+		LanguageServers: servers,
 	})
 	if err != nil {
 		return err
@@ -82,10 +86,10 @@ func run(ctx context.Context, out io.Writer, in io.Reader) (err error) {
 	}
 	gate := &permission.Gate{Rules: config, Prompt: prompter(log, in)}
 	ex := &tool.Executor{Approver: gate, Observe: log.observe}
-	agent := &tool.Agent{Name: "build", Model: "scripted", Client: "cli", Flags: map[string]bool{"batch": true}}
+	agent := &tool.Agent{Name: "build", Model: "scripted", Client: "cli", Flags: map[string]bool{"batch": true, "lsp": len(servers) > 0}}
 	filters := []tool.Filter{builtin.StandardConditions().Filter(), permission.Filter(config)}
 
-	model := newModel(dir, in != nil)
+	model := newModel(dir, in != nil, len(servers) > 0)
 	var history []tool.Outcome
 	for turn := 1; ; turn++ {
 		set, err := reg.Resolve(ctx, agent, filters...)
@@ -114,6 +118,17 @@ func run(ctx context.Context, out io.Writer, in io.Reader) (err error) {
 		}
 	}
 	return log.finish(filepath.Join(dir, "stats.go"))
+}
+
+// languageServers returns gopls where it is installed, and nothing elsewhere. It
+// gets the time that it needs on a busy machine.
+func languageServers() []builtin.LanguageServer {
+	gopls := builtin.Gopls()
+	if _, err := exec.LookPath(gopls.Command); err != nil {
+		return nil
+	}
+	gopls.StartTimeout, gopls.RequestTimeout = 2*time.Minute, 2*time.Minute
+	return []builtin.LanguageServer{gopls}
 }
 
 // unpack writes the archive to a new directory.

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/agenttool/tool/builtin"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -17,18 +18,8 @@ import (
 func TestQuickstart(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	before := runtime.NumGoroutine()
-	var first, second bytes.Buffer
-	require.NoError(t, run(t.Context(), &first, nil))
-	require.NoError(t, run(t.Context(), &second, nil))
-	assert.Equal(t, first.String(), second.String(), "every run prints the same")
-	for _, want := range []string{
-		"pending   call-1", "running   call-1", "completed call-1",
-		`repaired /offset: "18" became 18`, "error     call-4", "answered  call-7 reject", "want 2.5",
-		"completed call-1 skill", "completed call-2.1 grep", "Median is in stats.go, line 20", "[subagent explore, 2 calls, session_id task_ID]",
-		"completed call-3.2 bash", "completed call-3 batch: 2 of 2 calls",
-		"10 calls completed, 3 ended in an error the model could read, 4 questions were asked",
-	} {
-		assert.Contains(t, first.String(), want)
+	for _, servers := range [][]builtin.LanguageServer{nil, languageServers()} {
+		check(t, servers)
 	}
 	left, err := os.ReadDir(os.Getenv("TMPDIR"))
 	require.NoError(t, err)
@@ -41,17 +32,34 @@ func TestQuickstart(t *testing.T) {
 	assert.LessOrEqual(t, runtime.NumGoroutine(), before)
 }
 
+// check runs it twice, with or without a language server.
+func check(t *testing.T, servers []builtin.LanguageServer) {
+	var first, second bytes.Buffer
+	require.NoError(t, run(t.Context(), &first, nil, servers))
+	require.NoError(t, run(t.Context(), &second, nil, servers))
+	assert.Equal(t, first.String(), second.String(), "every run prints the same")
+	for _, want := range []string{
+		"pending   call-1", "running   call-1", "completed call-1",
+		`repaired /offset: "18" became 18`, "error     call-4", "answered  call-9 reject", "undefined: middle", "want 2.5",
+		"completed call-1 skill", "completed call-2.1 grep", "Median is in stats.go, line 20", "[subagent explore, 2 calls, session_id task_ID]",
+		"completed call-3.2 bash", "completed call-3 batch: 2 of 2 calls",
+		"12 calls completed, 3 ended in an error the model could read, 5 questions were asked",
+	} {
+		assert.Contains(t, first.String(), want)
+	}
+}
+
 func TestInteractive(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, run(t.Context(), &out, strings.NewReader("what\no\na\no\nr keep it\n")))
+	require.NoError(t, run(t.Context(), &out, strings.NewReader("what\no\na\no\no\nr keep it\n"), nil))
 	assert.Contains(t, out.String(), "[o]nce, [a]lways, [r]eject")
 	assert.Contains(t, out.String(), "The user rejected this and said: keep it")
 }
 
 func TestInteractiveInputEnds(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, run(t.Context(), &out, strings.NewReader("")))
-	assert.Contains(t, out.String(), "4 calls completed, 7 ended in an error", "nothing runs that nobody allowed")
+	require.NoError(t, run(t.Context(), &out, strings.NewReader(""), nil))
+	assert.Contains(t, out.String(), "4 calls completed, 9 ended in an error", "nothing runs that nobody allowed")
 	_, end, _ := strings.Cut(out.String(), "== the end")
 	assert.NotContains(t, end, "sorted[mid-1]")
 }
@@ -61,5 +69,5 @@ func TestCancelled(t *testing.T) {
 	gone := errors.New("user pressed escape")
 	cancel(gone)
 	var out bytes.Buffer
-	assert.ErrorIs(t, run(ctx, &out, nil), gone)
+	assert.ErrorIs(t, run(ctx, &out, nil, nil), gone)
 }

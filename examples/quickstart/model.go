@@ -28,7 +28,19 @@ type request struct {
 	tool, input string
 }
 
-func newModel(dir string, relaxed bool) *model {
+func newModel(dir string, relaxed, gopls bool) *model {
+	check := turn{
+		say:   "Does it compile?",
+		calls: []request{{"bash", `{"command":"go test ./...","description":"Run the tests"}`}},
+		want:  []string{"undefined: middle"},
+	}
+	if gopls {
+		check = turn{
+			say:   "What does the language server think of it?",
+			calls: []request{{"lsp", `{"operation":"diagnostics","filePath":"stats.go"}`}},
+			want:  []string{"undefined: middle"},
+		}
+	}
 	return &model{relaxed: relaxed, script: []turn{
 		{
 			say: "I see how tests are run here, and send somebody to find the function.",
@@ -53,8 +65,14 @@ func newModel(dir string, relaxed bool) *model {
 		{
 			say: "I misremembered. The message shows what is really there, so once more; an absolute name does as well.",
 			calls: []request{{"edit", input("filePath", filepath.Join(dir, "stats.go"), "oldString", "\treturn sorted[mid]\n",
-				"newString", "\tif len(sorted)%2 == 0 {\n\t\treturn (sorted[mid-1] + sorted[mid]) / 2\n\t}\n\treturn sorted[mid]\n")}},
+				"newString", "\tif len(sorted)%2 == 0 {\n\t\treturn (sorted[mid-1] + sorted[middle]) / 2\n\t}\n\treturn sorted[mid]\n")}},
 			want: []string{"sorted[mid-1]"},
+		},
+		check,
+		{
+			say:   "One name is still from memory.",
+			calls: []request{{"edit", input("filePath", "stats.go", "oldString", "sorted[middle]", "newString", "sorted[mid]")}},
+			want:  []string{"sorted[mid-1] + sorted[mid]"},
 		},
 		{
 			say: "Test again, remove the golden files that look unused, publish, and tell the user.",

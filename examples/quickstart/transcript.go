@@ -149,7 +149,14 @@ func (t *transcript) result(ev tool.Event) {
 	if ev.Call.Tool == "batch" && len(t.kids[id]) > 0 {
 		return // its text is what was printed of its calls
 	}
-	for l := range strings.Lines(res.Text) {
+	text := res.Text
+	if ev.Call.Tool == "edit" {
+		// What language servers say in time depends on the machine.
+		for _, mark := range []string{"\nErrors", "\nNot checked yet"} {
+			text, _, _ = strings.Cut(text, mark)
+		}
+	}
+	for l := range strings.Lines(text) {
 		t.line(id, "            > %s", strings.TrimRight(l, "\n"))
 	}
 }
