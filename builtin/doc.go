@@ -19,10 +19,13 @@
 // read asks "read" and ls asks "list", with the path relative to the root, with
 // slashes. write, edit, multiedit and apply_patch ask "edit" once, with every file
 // of the call, where it moves to included, and with the diff that will be written
-// in Metadata. glob and grep ask with their pattern. A path that leads outside the
-// root, after all links are followed, asks "external_directory" first. Files of the .env family and other secrets,
-// and files whose change could make other programs run something, are asked
-// about with [tool.Request].Protected set.
+// in Metadata. glob and grep ask with their pattern. If whoever decides goes by rules and shows
+// them to the request ([tool.Request].Judge), they leave out what read would be denied, and
+// grep searches secrets that a rule for read allows by name and no others; both say
+// how many files that was. A path that leads outside the root, after all links are
+// followed, asks "external_directory" first. Files of the .env family and other
+// secrets, and files whose change could make other programs run something, are
+// asked about with [tool.Request].Protected set.
 //
 // bash asks with one pattern for each command that its text would run, also within
 // other commands, and with the whole text where that cannot be told; what is
