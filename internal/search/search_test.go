@@ -8,8 +8,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 	"unicode/utf16"
@@ -495,6 +497,23 @@ func TestErrors(t *testing.T) {
 	})
 }
 
+// timeUp is a context whose deadline passes when done is closed.
+type timeUp struct {
+	context.Context
+	done chan struct{}
+}
+
+func (c *timeUp) Done() <-chan struct{} { return c.done }
+
+func (c *timeUp) Err() error {
+	select {
+	case <-c.done:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
+}
+
 func TestDeadlineAndCancellation(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 300 {
@@ -507,6 +526,26 @@ func TestDeadlineAndCancellation(t *testing.T) {
 		assert.True(t, r.TimedOut)
 		assert.False(t, r.Exact)
 		assert.Nil(t, r.Hints)
+
+		// What was found before the time was up comes back, in order and as a part.
+		var calls atomic.Int32
+		up := &timeUp{Context: t.Context(), done: make(chan struct{})}
+		slow := Scope{Private: func(string) Privacy {
+			if n := calls.Add(1); n == 40 {
+				close(up.done)
+			} else if n > 40 {
+				time.Sleep(50 * time.Millisecond)
+			}
+			return Public
+		}}
+		r, err = e.Grep(up, root, Query{Pattern: "foo", Scope: slow, Limit: -1, MaxPerFile: 1, Hints: time.Minute})
+		require.NoError(t, err)
+		assert.True(t, r.TimedOut)
+		assert.False(t, r.Exact)
+		assert.GreaterOrEqual(t, len(r.Files), 30)
+		assert.Less(t, r.Stats.Searched, 300)
+		assert.True(t, slices.IsSortedFunc(r.Files, func(a, b FileMatch) int { return b.ModTime.Compare(a.ModTime) }))
+		assert.Nil(t, r.Hints, "nothing is said about the rest")
 
 		ctx, cancel := context.WithCancel(t.Context())
 		q := Query{Pattern: "foo", Scope: Scope{Private: func(string) Privacy { cancel(); return Public }}}
