@@ -2,6 +2,7 @@ package clienttool_test
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -28,7 +29,7 @@ var (
 
 // benchHub is a hub without rates and a client connected to it.
 func benchHub(b *testing.B, clients int, dial func(h *clienttool.Hub) func(id string) clienttool.Transport) *clienttool.Hub {
-	h, err := clienttool.NewHub(unlimited(clienttool.Options{AllowAnonymous: true, Timeout: 10 * time.Minute,
+	h, err := clienttool.NewHub(unlimited(clienttool.Options{AllowAnonymous: true, Timeout: 10 * time.Minute, PingInterval: 5 * time.Second,
 		Limits: clienttool.Limits{QueuedCalls: -1, QueuedBytes: -1, Pending: -1, PendingBytes: -1, Clients: -1, InFlight: 64}}))
 	require.NoError(b, err)
 	transport := dial(h)
@@ -58,24 +59,39 @@ func pipes(h *clienttool.Hub) func(string) clienttool.Transport {
 	}
 }
 
-func benchCalls(b *testing.B, h *clienttool.Hub) {
-	b.ReportAllocs()
-	for b.Loop() {
-		if _, err := h.Execute(context.Background(), clienttool.CallRequest{Tool: "client_c0_x", Input: benchInput}); err != nil {
-			b.Fatal(err)
-		}
-	}
+// wire is what a program without a hub would send: the fields that say something.
+type wire struct {
+	Type      string          `json:"type"`
+	RequestID string          `json:"requestID"`
+	Tool      string          `json:"tool,omitempty"`
+	Name      string          `json:"name,omitempty"`
+	Input     json.RawMessage `json:"input,omitempty"`
+	Status    string          `json:"status,omitempty"`
+	Title     string          `json:"title,omitempty"`
+	Output    string          `json:"output,omitempty"`
 }
 
-// BenchmarkExecute is one call at a time, with the bare carrier of the same
-// messages measured before it: x is the ratio of the two.
+// pack and unpack are the JSON of one message on either side.
+func pack(w wire) []byte {
+	b, err := json.Marshal(w)
+	if err != nil {
+		panic(err)
+	}
+	return b
+}
+
+func unpack(b []byte) (w wire) {
+	if err := json.Unmarshal(b, &w); err != nil {
+		panic(err)
+	}
+	return w
+}
+
+// BenchmarkExecute is one call at a time, and beside it, turn by turn in the same run,
+// the bare carrier of the same messages with their JSON: x-bare is the ratio of the two.
 func BenchmarkExecute(b *testing.B) {
-	req, err := clienttool.EncodeMessage(nil, &clienttool.Message{Type: clienttool.TypeRequest, Seq: 1, Request: &clienttool.ExecutionRequest{
-		Type: clienttool.TypeToolRequest, RequestID: "req_ABCDEFGHIJKLMNOPQRSTUVWXYZ", Tool: "client_c0_x", Name: "x", Input: benchInput, TimeoutMs: 30000}})
-	require.NoError(b, err)
-	res, err := clienttool.EncodeMessage(nil, &clienttool.Message{Type: clienttool.TypeResult, RequestID: "req_ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-		Result: &clienttool.ToolResponse{Status: "success", Title: "t", Output: benchOutput}})
-	require.NoError(b, err)
+	req := wire{Type: "request", RequestID: "req_ABCDEFGHIJKLMNOPQRSTUVWXYZ", Tool: "client_c0_x", Name: "x", Input: benchInput}
+	res := wire{Type: "result", RequestID: "req_ABCDEFGHIJKLMNOPQRSTUVWXYZ", Status: "success", Title: "t", Output: benchOutput}
 	for _, c := range []struct {
 		name string
 		dial func(h *clienttool.Hub) func(string) clienttool.Transport
@@ -119,10 +135,12 @@ func BenchmarkExecute(b *testing.B) {
 					return
 				}
 				for {
-					if _, _, err := ws.Read(context.Background()); err != nil {
+					_, b, err := ws.Read(context.Background())
+					if err != nil {
 						return
 					}
-					ws.Write(context.Background(), websocket.MessageText, res)
+					unpack(b)
+					ws.Write(context.Background(), websocket.MessageText, pack(res))
 				}
 			}))
 			b.Cleanup(srv.Close)
@@ -130,8 +148,9 @@ func BenchmarkExecute(b *testing.B) {
 			require.NoError(b, err)
 			b.Cleanup(func() { ws.CloseNow() })
 			return func() {
-				ws.Write(context.Background(), websocket.MessageText, req)
-				ws.Read(context.Background())
+				ws.Write(context.Background(), websocket.MessageText, pack(req))
+				_, b, _ := ws.Read(context.Background())
+				unpack(b)
 			}
 		}},
 		{"sse", func(h *clienttool.Hub) func(string) clienttool.Transport {
@@ -141,17 +160,18 @@ func BenchmarkExecute(b *testing.B) {
 				return httptransport.Dial(srv.URL, httptransport.DialOptions{Client: srv.Client()})
 			}
 		}, func(b *testing.B) func() {
-			push, posted := make(chan []byte), make(chan struct{})
+			push, posted := make(chan wire), make(chan struct{})
 			srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.Method == http.MethodPost {
-					io.Copy(io.Discard, r.Body)
+					b, _ := io.ReadAll(r.Body)
+					unpack(b)
 					w.Write([]byte(`{"success":true}`))
 					posted <- struct{}{}
 					return
 				}
 				w.Header().Set("Content-Type", "text/event-stream")
 				for m := range push {
-					fmt.Fprintf(w, "data: %s\n\n", m)
+					fmt.Fprintf(w, "data: %s\n\n", pack(m))
 					w.(http.Flusher).Flush()
 				}
 			}))
@@ -164,8 +184,9 @@ func BenchmarkExecute(b *testing.B) {
 				defer resp.Body.Close()
 				sc := bufio.NewScanner(resp.Body)
 				for sc.Scan() {
-					if strings.HasPrefix(sc.Text(), "data: ") {
-						r, err := srv.Client().Post(srv.URL, "application/json", strings.NewReader(string(res)))
+					if data, ok := bytes.CutPrefix(sc.Bytes(), []byte("data: ")); ok {
+						unpack(data)
+						r, err := srv.Client().Post(srv.URL, "application/json", bytes.NewReader(pack(res)))
 						if err != nil {
 							return
 						}
@@ -183,18 +204,54 @@ func BenchmarkExecute(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			round := c.bare(b)
-			for range 200 {
-				round()
-			}
-			const n = 2000
-			begin := time.Now()
-			for range n {
-				round()
-			}
-			bare := float64(time.Since(begin)) / n
 			h := benchHub(b, 1, c.dial)
-			benchCalls(b, h)
-			b.ReportMetric(float64(b.Elapsed())/float64(b.N)/bare, "x-bare")
+			call := func() {
+				if _, err := h.Execute(context.Background(), clienttool.CallRequest{Tool: "client_c0_x", Input: benchInput}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			for range 300 {
+				round()
+				call()
+			}
+			// What else the machine does at the time happens to both.
+			const turn = 50
+			var bare, hub, bareUsed, hubUsed time.Duration
+			var before, after runtime.MemStats
+			allocs := uint64(0)
+			n := 0
+			for b.Loop() {
+				if n++; n%turn != 0 {
+					continue
+				}
+				begin, used := time.Now(), processorTime()
+				for range turn {
+					round()
+				}
+				bare += time.Since(begin)
+				bareUsed += processorTime() - used
+				runtime.ReadMemStats(&before)
+				begin, used = time.Now(), processorTime()
+				for range turn {
+					call()
+				}
+				hub += time.Since(begin)
+				hubUsed += processorTime() - used
+				runtime.ReadMemStats(&after)
+				allocs += after.Mallocs - before.Mallocs
+			}
+			if n < turn {
+				return // the first, short try of the benchmark
+			}
+			n = n / turn * turn
+			b.ReportMetric(float64(hub.Nanoseconds())/float64(n), "ns/call")
+			b.ReportMetric(float64(allocs)/float64(n), "allocs/call")
+			b.ReportMetric(float64(hub)/float64(bare), "x-bare")
+			if bareUsed > 0 {
+				b.ReportMetric(float64(hubUsed)/float64(bareUsed), "x-bare-cpu")
+				b.ReportMetric(float64(hubUsed.Nanoseconds())/float64(n), "cpu-ns/call")
+			}
+			b.ReportMetric(0, "ns/op") // of both together: it says nothing
 		})
 	}
 }
@@ -240,7 +297,10 @@ func BenchmarkPending(b *testing.B) {
 			name = "execute"
 		}
 		b.Run(name, func(b *testing.B) {
-			const n = 20_000
+			n := 100_000
+			if parked {
+				n = 20_000
+			}
 			for b.Loop() {
 				h, err := clienttool.NewHub(unlimited(clienttool.Options{Timeout: time.Hour, CreateGrace: time.Hour, Limits: clienttool.Limits{QueuedCalls: -1, QueuedBytes: -1}}))
 				require.NoError(b, err)
@@ -261,12 +321,12 @@ func BenchmarkPending(b *testing.B) {
 				for info, _ := h.Client("a"); info.Queued < n; info, _ = h.Client("a") {
 					time.Sleep(time.Millisecond)
 				}
-				b.ReportMetric(float64(inUse()-before)/n, "B/call")
+				b.ReportMetric(float64(inUse()-before)/float64(n), "B/call")
 				begin := time.Now()
 				cancel()
 				wg.Wait()
 				if parked {
-					b.ReportMetric(float64(time.Since(begin).Microseconds())/n, "µs/cancel")
+					b.ReportMetric(float64(time.Since(begin).Microseconds())/float64(n), "µs/cancel")
 				}
 				h.Close()
 			}

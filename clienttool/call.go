@@ -35,6 +35,26 @@ type CallRequest struct {
 	ready  bool        // Input was prepared against it
 }
 
+// callOptions is what is left of a CallRequest once the call is admitted. Most calls
+// have none, and share one that never changes: a waiting call is to be small.
+type callOptions struct {
+	heartbeatTimeout time.Duration
+	waitForCancel    time.Duration
+	onProgress       func(Progress)
+	agent            *tool.Agent
+	ask              func(ctx context.Context, r *tool.Request) error
+	invoke           func(ctx context.Context, name string, input json.RawMessage) (*tool.Result, error)
+}
+
+var noOptions callOptions
+
+func (r *CallRequest) options() *callOptions {
+	if r.HeartbeatTimeout <= 0 && r.WaitForCancel <= 0 && r.OnProgress == nil && r.Agent == nil && r.Ask == nil && r.Invoke == nil {
+		return &noOptions
+	}
+	return &callOptions{r.HeartbeatTimeout, r.WaitForCancel, r.OnProgress, r.Agent, r.Ask, r.Invoke}
+}
+
 // CallState is where a call is.
 type CallState int
 
@@ -55,7 +75,7 @@ type Call struct {
 	lease *lease
 	tool  *clientTool
 	req   ExecutionRequest
-	opt   CallRequest
+	opt   *callOptions
 	done  chan struct{}
 
 	// Guarded by h.mu.
@@ -177,7 +197,7 @@ func (h *Hub) prepare(ctx context.Context, r CallRequest) (*Call, error) {
 		err.(*CallError).ClientID = t.lease.clientID
 		return nil, err
 	}
-	c := &Call{h: h, lease: t.lease, tool: t, opt: r, done: make(chan struct{}), attempt: 1, created: time.Now()}
+	c := &Call{h: h, lease: t.lease, tool: t, opt: r.options(), done: make(chan struct{}), attempt: 1, created: time.Now()}
 	c.req = ExecutionRequest{Type: TypeToolRequest, RequestID: id, SessionID: r.SessionID, MessageID: r.MessageID,
 		CallID: r.CallID, Tool: r.Tool, Input: r.Input, Trace: r.Trace}
 	c.left = h.limit(r.Timeout, t)
@@ -354,13 +374,13 @@ func (c *Call) started() {
 	if c.state == callSent {
 		c.state = callStarted
 		c.misses = 0
-		if d := c.opt.HeartbeatTimeout; d > 0 && c.beat == nil {
+		if d := c.opt.heartbeatTimeout; d > 0 && c.beat == nil {
 			c.beat = time.AfterFunc(d, func() { c.expire(CodeHeartbeat) })
 			return
 		}
 	}
 	if c.state == callStarted && c.beat != nil {
-		c.beat.Reset(c.opt.HeartbeatTimeout)
+		c.beat.Reset(c.opt.heartbeatTimeout)
 	}
 }
 
@@ -372,7 +392,7 @@ func (c *Call) expire(code string) {
 	if c.paused > 0 {
 		return
 	}
-	limit := c.opt.HeartbeatTimeout
+	limit := c.opt.heartbeatTimeout
 	if code == CodeTimeout {
 		if left := time.Until(c.deadline); left > 0 {
 			c.timer.Reset(left)
@@ -399,7 +419,7 @@ func (c *Call) resume() {
 		c.deadline = time.Now().Add(c.left)
 		c.timer.Reset(max(c.left, 0))
 		if c.beat != nil {
-			c.beat.Reset(c.opt.HeartbeatTimeout)
+			c.beat.Reset(c.opt.heartbeatTimeout)
 		}
 	}
 }
@@ -439,11 +459,11 @@ func (c *Call) Cancel(cause error) {
 	if c.state == callDone {
 		return
 	}
-	if wait := c.opt.WaitForCancel; wait > 0 && c.state != callQueued {
+	if wait := c.opt.waitForCancel; wait > 0 && c.state != callQueued {
 		if c.lease.link != nil {
 			c.lease.link.control(&Message{Type: TypeCancel, RequestID: c.req.RequestID, Reason: ReasonCancelled})
 		}
-		c.opt.WaitForCancel = 0
+		c.opt.waitForCancel = 0
 		time.AfterFunc(wait, func() { c.Cancel(cause) })
 		return
 	}

@@ -94,11 +94,11 @@ func turnedDown(m *Message, code, text string) *Message {
 
 // answer decides about a permission.
 func (c *Call) answer(a *Ask, reply *Message) {
-	if c.opt.Ask == nil {
+	if c.opt.ask == nil {
 		reply.Reason = "Nobody can be asked for permission here"
 		return
 	}
-	err := c.opt.Ask(c.ctx, a.request(c.lease.clientID))
+	err := c.opt.ask(c.ctx, a.request(c.lease.clientID))
 	if err == nil {
 		reply.Decision, reply.Reason = DecisionAllow, ""
 		return
@@ -138,11 +138,11 @@ func (a *Ask) request(clientID string) *tool.Request {
 
 // invoke runs a tool of the host.
 func (c *Call) invoke(name string, input json.RawMessage, reply *Message) {
-	if c.opt.Invoke == nil {
+	if c.opt.invoke == nil {
 		reply.Code, reply.Error = CodeCallbackRefused, "this call may not call tools of the host"
 		return
 	}
-	res, err := c.opt.Invoke(c.ctx, name, input)
+	res, err := c.opt.invoke(c.ctx, name, input)
 	if err != nil {
 		reply.Code, reply.Error = CodeCallbackRefused, plainText(tool.ModelText(err), maxErrorBytes)
 		return

@@ -60,7 +60,13 @@ type ClientOptions struct {
 	// Truncate bounds what tools added by AddTool return; nil: the host does.
 	Truncate tool.TruncateFunc
 
-	Store   StateStore        // keeps results over a restart of the program; nil: none
+	Store StateStore // keeps results and definitions over a restart of the program; nil: none
+
+	// Restore returns the handler for a tool that Store has kept and that was not added
+	// before Run, as one that was added while an earlier process ran; nil leaves it out.
+	// It is called by Run. Nil: only tools that are added exist.
+	Restore func(def ToolDefinition) Handler
+
 	OnState func(s State)     // called, one at a time, when the state changes; nil: nobody
 	OnTools func(r ToolsInfo) // called when the host has answered a registration; nil: nobody
 	Logger  *slog.Logger      // nil: none
@@ -180,6 +186,7 @@ func (c *Client) Add(def ToolDefinition, h Handler) error {
 		c.order = append(c.order, def.key())
 	}
 	c.tools[def.key()] = &served{def, h}
+	c.dirty = true
 	c.link.control(&Message{Type: TypeRegister, SessionID: c.opt.SessionID, Tools: []ToolDefinition{def}})
 	return nil
 }
@@ -201,6 +208,7 @@ func (c *Client) Remove(names ...string) {
 		return true
 	})
 	if len(gone) > 0 {
+		c.dirty = true
 		c.link.control(&Message{Type: TypeUnregister, ToolIDs: gone})
 	}
 }

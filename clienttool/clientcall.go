@@ -187,8 +187,12 @@ func (call *clientCall) finish(ctx context.Context, r *ToolResponse) {
 		call.queued = true
 		c.link.push(outgoing{call: call, kind: TypeProgress})
 	}
-	c.link.push(outgoing{call: call, kind: TypeResult})
+	k := c.link
+	if k != nil && !k.ended {
+		k.out = append(k.out, outgoing{call: call, kind: TypeResult})
+	}
 	c.mu.Unlock()
+	k.flushNow()
 	c.save()
 }
 
@@ -277,7 +281,7 @@ func (c *Client) cancelled(id, reason string) {
 }
 
 // verdict handles the host's answer to a result.
-func (c *Client) verdict(id string, _ Verdict) {
+func (c *Client) verdict(id string) {
 	call := c.calls[id]
 	if call == nil {
 		return

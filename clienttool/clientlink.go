@@ -24,6 +24,9 @@ type clientLink struct {
 	ended bool
 	bye   bool // said; close when nothing is left to say
 	ready time.Time
+	turn  chan struct{} // holds a token while somebody writes
+	ctx   context.Context
+	fail  context.CancelCauseFunc // ends ctx
 	tick  *time.Timer
 	last  *time.Timer // ends the drain
 }
@@ -47,6 +50,10 @@ func (k *clientLink) push(o outgoing) {
 		return
 	}
 	k.out = append(k.out, o)
+	k.kick()
+}
+
+func (k *clientLink) kick() {
 	select {
 	case k.wake <- struct{}{}:
 	default:
@@ -102,7 +109,7 @@ func (c *Client) connect(ctx context.Context) (ready, wait time.Duration, err er
 	if err != nil {
 		return 0, 0, err
 	}
-	k := &clientLink{c: c, conn: conn, wake: make(chan struct{}, 1)}
+	k := &clientLink{c: c, conn: conn, wake: make(chan struct{}, 1), turn: make(chan struct{}, 1)}
 	m, err := c.greet(dctx, k)
 	if err != nil {
 		closeConn(conn, err)
@@ -127,7 +134,7 @@ func (c *Client) greet(ctx context.Context, k *clientLink) (*Message, error) {
 	c.mu.Lock()
 	hello := &Hello{
 		Protocol: Protocol, ClientID: c.id, SessionID: c.opt.SessionID, Instance: c.instance, Resume: c.resume,
-		Tools: c.definitions(), Capabilities: []string{CapAck, CapCancel, CapProgress, CapSync}, MaxConcurrent: c.opt.MaxConcurrent,
+		Tools: c.definitions(), Capabilities: []string{CapAck, CapCancel, CapProgress, CapSync, CapBatch}, MaxConcurrent: c.opt.MaxConcurrent,
 	}
 	for id, call := range c.calls {
 		if !call.gone {
@@ -167,6 +174,7 @@ func (c *Client) serve(ctx context.Context, k *clientLink, welcome *Message) (re
 	// The link outlives ctx by what draining takes.
 	lctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer cancel(nil)
+	k.ctx, k.fail = lctx, cancel
 	w := welcome.Welcome
 	c.mu.Lock()
 	c.resume, c.limits = w.Resume, w.Limits
@@ -191,9 +199,7 @@ func (c *Client) serve(ctx context.Context, k *clientLink, welcome *Message) (re
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := k.write(lctx); err != nil {
-			cancel(err)
-		}
+		k.write()
 	}()
 	for err == nil {
 		var m *Message
@@ -228,7 +234,30 @@ func (c *Client) serve(ctx context.Context, k *clientLink, welcome *Message) (re
 }
 
 // write sends what there is to say until the link ends.
-func (k *clientLink) write(ctx context.Context) error {
+func (k *clientLink) write() {
+	for {
+		select {
+		case k.turn <- struct{}{}:
+		case <-k.ctx.Done():
+			return
+		}
+		err := k.flush()
+		<-k.turn
+		if err != nil {
+			k.fail(err)
+			return
+		}
+		select {
+		case <-k.wake:
+		case <-k.ctx.Done():
+			return
+		}
+	}
+}
+
+// flush sends what there is to say now. Whoever calls it has the turn: one goroutine
+// at a time writes to a Conn.
+func (k *clientLink) flush() error {
 	c := k.c
 	for {
 		c.mu.Lock()
@@ -239,15 +268,10 @@ func (k *clientLink) write(ctx context.Context) error {
 			return errLeft
 		}
 		if m == nil {
-			select {
-			case <-k.wake:
-				continue
-			case <-ctx.Done():
-				return nil
-			}
+			return nil
 		}
 		err := errPanicked
-		contain(func() { err = k.conn.Send(ctx, m) })
+		contain(func() { err = k.conn.Send(k.ctx, m) })
 		switch {
 		case err == nil:
 		case errors.Is(err, ErrTooLarge):
@@ -255,6 +279,26 @@ func (k *clientLink) write(ctx context.Context) error {
 		default:
 			return err
 		}
+	}
+}
+
+// flushNow lets the goroutine of a handler write its result itself if nobody else is
+// writing: waking the writer would take longer. What others queue meanwhile has woken
+// the writer, which waits for its turn.
+func (k *clientLink) flushNow() {
+	if k == nil {
+		return
+	}
+	select {
+	case k.turn <- struct{}{}:
+	default:
+		k.kick()
+		return
+	}
+	err := k.flush()
+	<-k.turn
+	if err != nil {
+		k.fail(err)
 	}
 }
 
@@ -311,7 +355,10 @@ func (c *Client) take(k *clientLink, m *Message) {
 	case TypeCancel:
 		c.cancelled(m.RequestID, m.Reason)
 	case TypeAck:
-		c.verdict(m.RequestID, m.Verdict)
+		c.verdict(m.RequestID)
+		for _, id := range m.RequestIDs {
+			c.verdict(id)
+		}
 	case TypePing:
 		k.control(&Message{Type: TypePong})
 	case TypeAskReply, TypeInvokeReply:

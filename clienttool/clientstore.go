@@ -12,11 +12,13 @@ import (
 )
 
 // Saved is what a client keeps over a restart of its program, so that a result
-// that the host did not get before is delivered after.
+// that the host did not get before is delivered after, and tools that were added
+// while it ran can be there again, see [ClientOptions].Restore.
 type Saved struct {
-	ClientID string        `json:"clientID"`
-	Resume   string        `json:"resume,omitempty"` // secret
-	Results  []SavedResult `json:"results,omitempty"`
+	ClientID string           `json:"clientID"`
+	Resume   string           `json:"resume,omitempty"` // secret
+	Results  []SavedResult    `json:"results,omitempty"`
+	Tools    []ToolDefinition `json:"tools,omitempty"` // in the order in which they were added
 }
 
 // SavedResult is a result that was not acknowledged.
@@ -84,6 +86,7 @@ func (c *Client) load() error {
 	if s == nil || s.ClientID != c.id {
 		return nil
 	}
+	c.restore(s.Tools)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.resume = s.Resume
@@ -99,6 +102,29 @@ func (c *Client) load() error {
 	return nil
 }
 
+// restore adds the saved tools that the program has not added itself, where it says how to run them.
+func (c *Client) restore(defs []ToolDefinition) {
+	if c.opt.Restore == nil {
+		return
+	}
+	for _, def := range defs {
+		c.mu.Lock()
+		have := c.tools[def.key()] != nil
+		c.mu.Unlock()
+		if have {
+			continue
+		}
+		var h Handler
+		contain(func() { h = c.opt.Restore(def) })
+		if h == nil {
+			continue
+		}
+		if err := c.Add(def, h); err != nil {
+			c.opt.Logger.Warn("client tools: a saved tool cannot be added", "tool", oneLine(def.ID, maxTitleBytes), "error", err)
+		}
+	}
+}
+
 // save writes the state as it is now.
 func (c *Client) save() {
 	if c.opt.Store == nil {
@@ -108,7 +134,7 @@ func (c *Client) save() {
 	defer c.saving.Unlock()
 	c.mu.Lock()
 	c.dirty = false
-	s := &Saved{ClientID: c.id, Resume: c.resume}
+	s := &Saved{ClientID: c.id, Resume: c.resume, Tools: c.definitions()}
 	for _, call := range c.sortedCalls() {
 		if call.result != nil && !call.gone {
 			s.Results = append(s.Results, SavedResult{call.req.RequestID, call.endedAt, call.result})

@@ -7,7 +7,8 @@ import (
 
 // Conn is one live link that carries whole messages in order.
 //
-// The caller guarantees: one goroutine calls Send, one calls Recv, any may call Close.
+// The caller guarantees: one goroutine at a time calls Send, one at a time calls
+// Recv, any may call Close.
 //
 // The implementation guarantees:
 //   - Send returns nil once the message is accepted for delivery; it may block, at

@@ -301,6 +301,32 @@ var guards = []fault{
 			c.Close(nil)
 		}
 	}},
+	{0, "a call that was to be written again and is held after all", clienttool.Options{Limits: clienttool.Limits{InFlight: 1}}, func(t *testing.T, ctx context.Context, r *ct.Rig) {
+		host, client := clienttool.Pipe(8)
+		slow := ct.Faulty(host, ct.Once(clienttool.TypePong, 1, ct.Fault{Delay: time.Second}))
+		go r.Hub.Serve(context.Background(), alice, slow)
+		a := &raw{t: t, c: client}
+		defer client.Close(nil)
+		require.True(t, a.greet(hello("a", "i1", "x")))
+		call := mustStart(t, r.Hub, clienttool.CallRequest{Tool: "client_a_x"})
+		id := a.recv(clienttool.TypeRequest).Request.RequestID
+		a.send(&clienttool.Message{Type: clienttool.TypePing}) // its answer keeps the writer busy
+		synctest.Wait()
+		for _, live := range [][]string{nil, {id}} {
+			_, err := r.Hub.Handle(ctx, alice, &clienttool.Message{Type: clienttool.TypeSync, ClientID: "a", Seq: 1000, Live: live})
+			require.NoError(t, err)
+		}
+		info, _ := r.Hub.Client("a")
+		assert.Equal(t, 1, info.InFlight)
+		state, _ := call.State()
+		assert.Equal(t, "started", state.String())
+		a.result(id, "ok")
+		works(t, call, "ok")
+		info, _ = r.Hub.Client("a")
+		assert.Zero(t, info.InFlight)
+		m := a.recv(clienttool.TypeAck)
+		assert.Equal(t, id, m.RequestID, "one at a time, for a client that has not said it takes several")
+	}},
 	{0, "time to think is free", clienttool.Options{}, func(t *testing.T, ctx context.Context, r *ct.Rig) {
 		a := r.Client("a")
 		require.NoError(t, a.Add(definition("x"), func(ctx context.Context, i *clienttool.Invocation) (*clienttool.ToolResult, error) {

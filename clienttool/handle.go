@@ -37,8 +37,12 @@ func (h *Hub) inbound(ctx context.Context, k *link, p Peer, m *Message) {
 		return
 	}
 	h.mu.Lock()
+	defer h.mu.Unlock()
+	if reply.Verdict == VerdictAccepted && l.caps[CapBatch] {
+		k.accept(reply.RequestID)
+		return
+	}
 	k.control(reply)
-	h.mu.Unlock()
 }
 
 func errorMessage(m *Message, err error) *Message {

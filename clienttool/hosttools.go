@@ -63,8 +63,8 @@ func (h *Hub) askingAgent(who owner, m *Message) (*tool.Agent, error) {
 		if c == nil {
 			return nil, refused(CodeNotFound, "there is no such call")
 		}
-		if c.opt.Agent != nil {
-			return c.opt.Agent, nil
+		if c.opt.agent != nil {
+			return c.opt.agent, nil
 		}
 		return &tool.Agent{SessionID: c.req.SessionID}, nil
 	}

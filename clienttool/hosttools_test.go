@@ -258,3 +258,43 @@ func TestQuestionsTurnedDown(t *testing.T) {
 		assert.ErrorContains(t, nothing, "it asks for nothing")
 	})
 }
+
+// Tools that were added while a program ran are there again when it is started anew,
+// if it knows how to run them; those that were removed are not.
+func TestRestoredTools(t *testing.T) {
+	ct.Run(t, clienttool.Options{}, func(ctx context.Context, r *ct.Rig) {
+		t := r.T
+		store := clienttool.FileStore(t.TempDir() + "/state.json")
+		first := r.ClientWith("a", clienttool.ClientOptions{Store: store})
+		first.Tool("fixed")
+		synctest.Wait()
+		for _, name := range []string{"made at run time", "unknown by then", "removed"} {
+			first.Tool(name)
+		}
+		synctest.Wait()
+		first.Remove("removed")
+		synctest.Wait()
+		first.Close()
+		second := r.ClientWith("a", clienttool.ClientOptions{Store: store, Restore: func(d clienttool.ToolDefinition) clienttool.Handler {
+			if d.ID == "unknown by then" {
+				return nil
+			}
+			return func(_ context.Context, i *clienttool.Invocation) (*clienttool.ToolResult, error) {
+				return text("restored " + i.Name), nil
+			}
+		}})
+		synctest.Wait()
+		var names []string
+		for _, c := range r.Hub.ClientTools("") {
+			names = append(names, c.Name)
+		}
+		assert.Equal(t, []string{"fixed", "made at run time"}, names)
+		id := ""
+		for host, own := range second.ToolIDs() {
+			if own == "made at run time" {
+				id = host
+			}
+		}
+		works(t, mustStart(t, r.Hub, clienttool.CallRequest{Tool: id}), "restored made at run time")
+	})
+}

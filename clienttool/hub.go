@@ -31,6 +31,7 @@ type Hub struct {
 	links      int
 	tombs      tombs
 	principals map[string]*principal
+	schemas    schemas       // has a lock of its own
 	subs       []*subscriber // replaced, never changed
 	restored   []*Call
 	draining   bool

@@ -25,6 +25,8 @@ type link struct {
 	wake     chan struct{} // one token
 	gone     chan struct{} // closed by the writer when it ends
 	closing  chan struct{} // closed by finish
+	asleep   bool          // there is no writer until there is something to write
+	used     time.Time     // when a request was last written
 	cause    error         // why the hub ended it
 
 	heard   time.Time // of the last inbound frame
@@ -34,6 +36,9 @@ type link struct {
 	strikes int
 	pinged  time.Time // by the client
 	listing int       // host-tools that are being answered
+
+	accepted []string // results whose verdict was not written yet
+	soon     *time.Timer
 
 	write *time.Timer // used by the writer alone
 	out   Message     // likewise
@@ -48,7 +53,7 @@ var (
 
 func newLink(l *lease, s Sender) *link {
 	h := l.hub
-	k := &link{hub: h, lease: l, gen: l.gen, s: s, heard: time.Now(),
+	k := &link{hub: h, lease: l, gen: l.gen, s: s, heard: time.Now(), used: time.Now(),
 		wake: make(chan struct{}, 1), gone: make(chan struct{}), closing: make(chan struct{})}
 	k.ctx, k.cancel = context.WithCancel(context.Background())
 	if n := h.opt.Limits.FramesPerSecond; n > 0 {
@@ -77,12 +82,52 @@ func (k *link) control(m *Message) {
 }
 
 func (k *link) kick() {
-	if k == nil {
+	switch {
+	case k == nil:
+		return
+	case k.asleep:
+		k.asleep = false
+		go k.run()
 		return
 	}
 	select {
 	case k.wake <- struct{}{}:
 	default:
+	}
+}
+
+// What is accepted need not be said at once: the client only keeps the result a
+// little longer, and one frame does for many.
+const (
+	batchDelay = 5 * time.Millisecond
+	batchSize  = 64
+)
+
+// accept tells the client that a result was accepted, soon.
+func (k *link) accept(id string) {
+	if k.finished {
+		return
+	}
+	k.accepted = append(k.accepted, id)
+	switch {
+	case len(k.accepted) >= batchSize:
+		k.sayAccepted()
+	case len(k.accepted) > 1:
+	case k.soon == nil:
+		k.soon = time.AfterFunc(batchDelay, func() {
+			k.hub.mu.Lock()
+			defer k.hub.mu.Unlock()
+			k.sayAccepted()
+		})
+	default:
+		k.soon.Reset(batchDelay)
+	}
+}
+
+func (k *link) sayAccepted() {
+	if ids := k.accepted; len(ids) > 0 && !k.finished {
+		k.accepted = nil
+		k.control(&Message{Type: TypeAck, RequestIDs: ids, Verdict: VerdictAccepted})
 	}
 }
 
@@ -92,6 +137,13 @@ func (k *link) finish(bye *Message) {
 	if k.finished {
 		return
 	}
+	polite := bye != nil || k.lease.leaving // else the link is lost, and nothing reaches the client any more
+	if polite {
+		k.sayAccepted()
+	}
+	if k.soon != nil {
+		k.soon.Stop()
+	}
 	k.finished, k.last = true, bye
 	if k.ping != nil {
 		k.ping.Stop()
@@ -99,13 +151,13 @@ func (k *link) finish(bye *Message) {
 	close(k.closing)
 	k.hub.links--
 	k.hub.gauge("links", k.hub.links)
-	if bye == nil {
+	if !polite {
 		k.ctrl = nil
 	}
 	k.kick()
 	// A writer that hangs in Send is freed by Close, which must not be waited for.
 	wait := time.Second
-	if bye == nil {
+	if !polite {
 		wait = 0
 	}
 	s, cause, gone, cancel := k.s, k.cause, k.gone, k.cancel
@@ -179,6 +231,7 @@ func (k *link) request(c *Call) *Message {
 	l, h := k.lease, k.hub
 	now := time.Now()
 	l.take(c)
+	k.used = now
 	c.state, c.written, c.sentAt = callSent, true, now
 	if c.firstSent.IsZero() {
 		c.firstSent = now
@@ -196,24 +249,37 @@ func (k *link) request(c *Call) *Message {
 	return &k.out
 }
 
-// run writes until the link is finished or fails.
+// run writes until the link is finished or fails, or has had nothing to write but
+// pings for a while: an idle client is to cost no goroutine.
 func (k *link) run() {
+	if k.writeAll() {
+		k.cancel()
+		close(k.gone)
+	}
+}
+
+func (k *link) writeAll() (ended bool) {
 	h := k.hub
-	defer close(k.gone)
-	defer k.cancel()
-	k.write = time.AfterFunc(time.Hour, func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		k.drop(errWriteTimeout)
-	})
-	k.write.Stop()
+	if k.write == nil {
+		k.write = time.AfterFunc(time.Hour, func() {
+			h.mu.Lock()
+			defer h.mu.Unlock()
+			k.drop(errWriteTimeout)
+		})
+		k.write.Stop()
+	}
 	for {
 		h.mu.Lock()
 		m, call, end := k.next()
+		if m == nil && !end && h.opt.PingInterval > 0 && time.Since(k.used) > h.opt.PingInterval/2 {
+			k.asleep = true
+			h.mu.Unlock()
+			return false
+		}
 		h.mu.Unlock()
 		if end {
 			contain(func() { k.s.Close(k.cause) })
-			return
+			return true
 		}
 		if m == nil {
 			<-k.wake
@@ -241,7 +307,7 @@ func (k *link) run() {
 		k.drop(err)
 		h.mu.Unlock()
 		contain(func() { k.s.Close(err) })
-		return
+		return true
 	}
 }
 

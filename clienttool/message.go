@@ -19,7 +19,7 @@ const (
 	TypeUnregistered   = "unregistered"     // host
 	TypeRequest        = "request"          // host: run a tool
 	TypeResult         = "result"           // client: what came of it
-	TypeAck            = "ack"              // client: RequestIDs were received; host: verdict on a result
+	TypeAck            = "ack"              // client: RequestIDs were received; host: verdict on a result, or on those of RequestIDs
 	TypeCancel         = "cancel"           // host: stop, with a Reason
 	TypeProgress       = "progress"         // client: how far a call is
 	TypeAsk            = "ask"              // client: a running tool asks for permission
@@ -43,6 +43,7 @@ const (
 	CapCancel   = "cancel"
 	CapProgress = "progress"
 	CapSync     = "sync"
+	CapBatch    = "batch" // an ack may be for several results: RequestIDs in place of RequestID
 )
 
 // Reasons of cancel and bye.

@@ -48,7 +48,7 @@ func (c *Call) report(in *Progress) error {
 	ev := c.event(EventProgress)
 	ev.Progress = &q
 	h.emit(ev)
-	if c.opt.OnProgress == nil {
+	if c.opt.onProgress == nil {
 		return nil
 	}
 	if p.slot == nil {
@@ -75,7 +75,7 @@ func (c *Call) drainProgress() {
 			return
 		}
 		c.h.mu.Unlock()
-		contain(func() { c.opt.OnProgress(*s) })
+		contain(func() { c.opt.onProgress(*s) })
 	}
 }
 

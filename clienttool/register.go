@@ -142,14 +142,14 @@ func (h *Hub) compileOne(clientID string, d ToolDefinition, known map[string]*cl
 		return nil, CodeInvalidName, err
 	}
 	t.id = id
-	if t.schema, err = schema.Compile(d.Parameters); err != nil {
+	if t.schema, err = h.schemas.compile(d.Parameters); err != nil {
 		return nil, CodeInvalidSchema, err
 	}
 	if !t.schema.IsObject() {
 		return nil, CodeInvalidSchema, errors.New("parameters must be an object schema")
 	}
 	if len(d.OutputSchema) > 0 {
-		if t.output, err = schema.Compile(d.OutputSchema); err != nil {
+		if t.output, err = h.schemas.compile(d.OutputSchema); err != nil {
 			return nil, CodeInvalidSchema, fmt.Errorf("outputSchema: %w", err)
 		}
 	}
@@ -159,9 +159,7 @@ func (h *Hub) compileOne(clientID string, d ToolDefinition, known map[string]*cl
 			t.timeout = time.Duration(d.TimeoutMs) * time.Millisecond
 		}
 	}
-	if t.hosted, err = newHosted(h, clientID, t); err != nil {
-		return nil, CodeInvalidSchema, err
-	}
+	t.hosted = &hosted{h: h, t: t, clientID: clientID}
 	return t, "", nil
 }
 

@@ -37,34 +37,45 @@ func (h *Hub) Tools(_ context.Context, agent *tool.Agent) iter.Seq2[tool.Tool, e
 	}
 	return func(yield func(tool.Tool, error) bool) {
 		h.mu.Lock()
-		var ts []tool.Tool
+		var ts []*hosted
 		for _, l := range h.sortedLeases() {
 			for _, t := range l.offered() {
 				if h.offered(t, session) {
-					ts = append(ts, t.hosted.tool)
+					ts = append(ts, t.hosted)
 				}
 			}
 		}
 		h.mu.Unlock()
 		for _, t := range ts {
-			if !yield(t, nil) {
+			// An error leaves this one tool out, and says why.
+			if !yield(t.get()) {
 				return
 			}
 		}
 	}
 }
 
-// hosted is a client's tool as a tool of the host.
+// hosted is a client's tool as a tool of the host, which is made when an agent is
+// first offered it: most tools are not bound to the session of any.
 type hosted struct {
-	h    *Hub
-	t    *clientTool
+	h        *Hub
+	t        *clientTool
+	clientID string
+
+	once sync.Once
 	tool tool.Tool
+	err  error
 }
 
-func newHosted(h *Hub, clientID string, t *clientTool) (*hosted, error) {
-	s := &hosted{h: h, t: t}
+func (s *hosted) get() (tool.Tool, error) {
+	s.once.Do(s.make)
+	return s.tool, s.err
+}
+
+func (s *hosted) make() {
+	t := s.t
 	// The mark in front is the host's: whatever the text says, it is a client that says it.
-	mark := clip(clientID, 24)
+	mark := clip(s.clientID, 24)
 	def := tool.Def{
 		Name: t.id, Title: t.def.Title, Description: "[client " + mark + "] " + t.def.Description, Input: t.def.Parameters,
 		Parallel: t.def.Parallel, Timeout: -1, // the hub's limit, which starts after the question
@@ -80,9 +91,7 @@ func newHosted(h *Hub, clientID string, t *clientTool) (*hosted, error) {
 	if c := t.def.Hints; c != nil { // a claim is taken where it makes hosts more careful, not less
 		def.Hints.Destructive = c.Destructive
 	}
-	var err error
-	s.tool, err = tool.Raw(def, s.run)
-	return s, err
+	s.tool, s.err = tool.Raw(def, s.run)
 }
 
 func (s *hosted) run(ctx context.Context, call *tool.Call) (*tool.Result, error) {

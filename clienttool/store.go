@@ -103,7 +103,7 @@ func (h *Hub) restore() error {
 		return err
 	}
 	for _, r := range records {
-		c := &Call{h: h, done: make(chan struct{}), attempt: 1, created: time.Now(), req: r.Request, deadline: r.Deadline}
+		c := &Call{h: h, opt: &noOptions, done: make(chan struct{}), attempt: 1, created: time.Now(), req: r.Request, deadline: r.Deadline}
 		left := time.Until(r.Deadline)
 		ts, _ := h.compile(r.ClientID, []ToolDefinition{r.Tool}, h.known(r.ClientID))
 		if left <= 0 || len(ts) == 0 || !json.Valid(r.Request.Input) {

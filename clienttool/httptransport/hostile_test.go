@@ -42,8 +42,10 @@ func TestHostileAnonymous(t *testing.T) {
 			assert.Empty(t, s.hub.Clients())
 		})
 	}
-	// Where anonymous peers are let in, they still cannot run what others have.
-	s := open(t, anonymous(), httptransport.Options{EnableExecute: true})
+	// Where anonymous peers are let in, they still cannot run what others have, whatever Authorize says.
+	o := anonymous()
+	o.Authorize = func(context.Context, clienttool.Peer, clienttool.Op, clienttool.Target) error { return nil }
+	s := open(t, o, httptransport.Options{EnableExecute: true})
 	s.do("POST", "/register", `{"clientID":"a","tools":`+tools+`}`)
 	code, _ := s.do("POST", "/execute", `{"toolID":"client_a_search-docs","input":{}}`)
 	assert.Equal(t, 401, code)
