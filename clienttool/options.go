@@ -45,7 +45,7 @@ type Options struct {
 	Rate func(p Peer, op Op) Limiter
 
 	// HostTools returns the tools of the host that an agent may use, for clients that
-	// want to know; usually it is [tool.Registry.Resolve], whose set counts even beside
+	// want to know; usually it calls [tool.Registry.Resolve], whose set counts even beside
 	// an error. agent is the one whose call the client runs, or else one that has
 	// nothing but a SessionID, of a session that tools of the client are bound to. Nil:
 	// clients are told of none. Knowing a tool gives no right to it: what a running tool
