@@ -212,13 +212,14 @@ func (ts *Toolset) checkSeen(c *change, places []match.Place, level match.Level,
 		return nil
 	}
 	var unseen []textfile.LineRange
+	wasThere := c.earlier()
 	for _, p := range places {
 		if p.Last < p.First {
 			continue
 		}
 		if c.known.Fresh {
 			unseen = append(unseen, c.known.Record.Unseen(p.First, p.Last)...)
-		} else if !c.wasThere(p) {
+		} else if !wasThere(p) {
 			unseen = append(unseen, textfile.LineRange{First: p.First, Last: p.Last})
 		}
 	}
@@ -242,15 +243,28 @@ func how(exact bool, level match.Level) string {
 	return "only with " + level.String()
 }
 
-// wasThere reports whether the lines of a place are in the content that the
-// session knows of a file that has changed since.
-func (c *change) wasThere(p match.Place) bool {
-	before, err := textfile.Decode(c.known.Before, nil)
-	if c.known.Before == nil || err != nil {
-		return false
+// earlier returns a function that reports whether the lines of a place are in the
+// content that the session knows of a file that has changed since. It gives up
+// after many places, which then count as unknown.
+func (c *change) earlier() func(match.Place) bool {
+	tries := 200
+	var before *textfile.File
+	var lines []string
+	return func(p match.Place) bool {
+		if c.known.Before == nil || c.old == nil || tries == 0 {
+			return false
+		}
+		tries--
+		if before == nil {
+			var err error
+			if before, err = textfile.Decode(c.known.Before, nil); err != nil {
+				tries = 0
+				return false
+			}
+			lines = splitLines(c.old.Text)
+		}
+		return strings.Contains(before.Text, strings.Join(lines[p.First-1:min(p.Last, len(lines))], ""))
 	}
-	lines := splitLines(c.old.Text)
-	return strings.Contains(before.Text, strings.Join(lines[p.First-1:min(p.Last, len(lines))], ""))
 }
 
 // findLines plans an edit by line numbers. oldString is the guard: what the line

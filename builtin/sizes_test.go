@@ -21,7 +21,7 @@ func BenchmarkSizes(b *testing.B) {
 		return s.String()
 	}
 	block := func(text string, lines int) string {
-		at := strings.Index(text[len(text)*9/10:], "\nfunc ") + len(text)*9/10 + 1
+		at := strings.Index(text[len(text)*92/100:], "\nfunc ") + len(text)*92/100 + 1
 		return strings.Join(strings.SplitAfter(text[at:], "\n")[:lines], "")
 	}
 	other := func(lines int) string {
@@ -76,7 +76,7 @@ func BenchmarkSizes(b *testing.B) {
 			var took [2]time.Duration
 			for b.Loop() {
 				for k, size := range []int{1 << 20, 10 << 20} {
-					bn := newBench(b, "", Config{Limits: Limits{WriteBytes: 64 << 20, ReadBytes: 64 << 20, ReadLines: 1 << 30}})
+					bn := newBench(b, "", Config{Limits: Limits{WriteBytes: 64 << 20, ReadBytes: 64 << 20}})
 					bn.ts.writer.NoSync = true
 					text := source(size)
 					name, input := c.call(text)
@@ -85,8 +85,8 @@ func BenchmarkSizes(b *testing.B) {
 					}
 					for try := range 3 {
 						bn.put("f", text)
-						if name == "edit" && try == 0 {
-							bn.ok("read", in{"filePath": "f"})
+						if name == "edit" {
+							bn.ok("read", in{"filePath": "f", "ranges": []in{{"offset": strings.Count(text, "\n") * 90 / 100, "limit": 1 << 20}}})
 						}
 						start := time.Now()
 						_, err := bn.run(name, input)
@@ -98,7 +98,7 @@ func BenchmarkSizes(b *testing.B) {
 						if name == "write" {
 							text = text[1:]
 							input["content"] = text
-							bn.ok("read", in{"filePath": "g"})
+							bn.ok("read", in{"filePath": "g", "limit": 1 << 20})
 						}
 					}
 				}

@@ -35,10 +35,8 @@ func mergeLines(ranges []LineRange) []LineRange {
 func missingLines(merged []LineRange, want LineRange) []LineRange {
 	var out []LineRange
 	at := max(want.First, 1)
-	for _, r := range merged {
-		if r.Last < at {
-			continue
-		}
+	from, _ := slices.BinarySearchFunc(merged, at, func(r LineRange, at int) int { return cmp.Compare(r.Last, at) })
+	for _, r := range merged[from:] {
 		if r.First > want.Last {
 			break
 		}
@@ -93,11 +91,17 @@ func shiftSeen(seen []LineRange, edits []lineEdit) []LineRange {
 	var out []LineRange
 	delta := 0
 	at := 1 // the first old line not dealt with
+	seen = mergeLines(slices.Clone(seen))
+	next := 0 // the first range that may hold lines from there on
 	keep := func(first, last int) {
-		for _, r := range seen {
-			if lo, hi := max(r.First, first), min(r.Last, last); lo <= hi {
-				out = append(out, LineRange{lo + delta, hi + delta})
+		for next < len(seen) && seen[next].Last < first {
+			next++
+		}
+		for _, r := range seen[next:] {
+			if r.First > last {
+				break
 			}
+			out = append(out, LineRange{max(r.First, first) + delta, min(r.Last, last) + delta})
 		}
 	}
 	for _, e := range edits {

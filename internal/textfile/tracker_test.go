@@ -373,3 +373,18 @@ func BenchmarkCheckTracked500(b *testing.B) {
 		}
 	}
 }
+
+// TestShiftSeenInManyPlaces: the time does not grow with the product of edits and ranges.
+func TestShiftSeenInManyPlaces(t *testing.T) {
+	const n = 300_000
+	seen, edits := make([]LineRange, n), make([]lineEdit, n)
+	for i := range n {
+		seen[i] = LineRange{10*i + 1, 10*i + 3}
+		edits[i] = lineEdit{first: 10*i + 5, last: 10*i + 5, count: 2}
+	}
+	start := time.Now()
+	out := shiftSeen(seen, edits)
+	assert.Less(t, time.Since(start), 20*time.Second, "expected: 0.1 s")
+	assert.Len(t, out, 2*n)
+	assert.Equal(t, []LineRange{{1, 3}, {5, 6}, {12, 14}, {16, 17}}, out[:4])
+}
