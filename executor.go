@@ -38,7 +38,7 @@ type Executor struct {
 	Approver    Approver      // who decides about permissions; nil denies
 	Middleware  []Middleware  // around every call, also of unknown names; the first is outermost
 	Observe     func(Event)   // gets every event, one at a time; nil: nobody. A slow one delays the end of the turn, not the tools
-	MaxParallel int           // calls that run at once; 0: 8; <0: no limit. Calls made through Invoke do not count
+	MaxParallel int           // calls of a turn that run at once; 0: 8; <0: no limit. Calls made through Invoke do not count, those of Start count by themselves
 	Timeout     time.Duration // for calls whose Spec has none; 0: no limit. Time spent in Ask does not count
 	Grace       time.Duration // how long a cancelled tool may take to return; 0: 5 s; <0: no time at all
 	Truncate    TruncateFunc  // bounds results; nil: the default policy of package truncate, with no copy kept

@@ -241,7 +241,7 @@ func sample(n, root node) any {
 
 // everything is a toolset with all the tools there are.
 func everything(t *testing.T) *bench {
-	return newBench(t, skillFiles, Config{PlanMode: gateMode{&permission.Gate{}}, Asker: first, Task: TaskConfig{Runner: helpers(nil)}, Skills: SkillConfig{Dirs: []string{".skills"}}, LSP: &stubLSP{}})
+	return newBench(t, skillFiles, Config{PlanMode: gateMode{&permission.Gate{}}, Asker: first, Task: TaskConfig{Runner: helpers(nil)}, Skills: SkillConfig{Dirs: []string{".skills"}}, LSP: &stubLSP{}, Search: SearchConfig{Web: finds(), Code: finds()}})
 }
 
 // TestEveryToolInEveryDialect: what each provider is shown of each built-in tool
@@ -249,6 +249,10 @@ func everything(t *testing.T) *bench {
 // one is understood, with null for what it leaves out.
 func TestEveryToolInEveryDialect(t *testing.T) {
 	b := everything(t)
+	for _, name := range words("question read glob grep edit multiedit write apply_patch ls task webfetch todowrite todoread websearch codesearch skill lsp batch plan_enter plan_exit") {
+		_, ok := b.ts.Tool(name)
+		assert.True(t, ok, "everything has %s", name)
+	}
 	for provider, c := range checkers {
 		agent := &tool.Agent{Provider: provider}
 		for _, tl := range b.ts.Tools() {

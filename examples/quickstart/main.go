@@ -1,7 +1,7 @@
 // Quickstart shows the whole library at work, offline and in a few seconds: a
 // scripted model repairs a small Go module whose test fails, with the built-in
-// tools, a skill and a subagent, through permissions, in parallel, and with the
-// mistakes that models make.
+// tools, a skill, a subagent, a page of the web and gopls where it is installed,
+// through permissions, in parallel, and with the mistakes that models make.
 //
 //	go run ./examples/quickstart        # answers to the prompts come from the script
 //	go run ./examples/quickstart -i     # you answer the prompts
@@ -65,12 +65,18 @@ func run(ctx context.Context, out io.Writer, in io.Reader, servers []builtin.Lan
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 
-	log := newTranscript(out, dir)
+	origin, stop, err := serve()
+	if err != nil {
+		return err
+	}
+	defer stop()
+	log := newTranscript(out, map[string]string{dir: "$WORKSPACE", origin: "$SITE"})
 	tools, err := builtin.New(builtin.Config{
 		Root:            dir,
 		Skills:          builtin.SkillConfig{Dirs: []string{".agent/skills"}},
 		Task:            builtin.TaskConfig{Runner: scouts{}},
 		LanguageServers: servers,
+		Web:             builtin.WebConfig{Local: []string{origin}},
 	})
 	if err != nil {
 		return err
@@ -89,7 +95,7 @@ func run(ctx context.Context, out io.Writer, in io.Reader, servers []builtin.Lan
 	agent := &tool.Agent{Name: "build", Model: "scripted", Client: "cli", Flags: map[string]bool{"batch": true, "lsp": len(servers) > 0}}
 	filters := []tool.Filter{builtin.StandardConditions().Filter(), permission.Filter(config)}
 
-	model := newModel(dir, in != nil, len(servers) > 0)
+	model := newModel(dir, origin, in != nil, len(servers) > 0)
 	var history []tool.Outcome
 	for turn := 1; ; turn++ {
 		set, err := reg.Resolve(ctx, agent, filters...)

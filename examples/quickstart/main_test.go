@@ -40,10 +40,10 @@ func check(t *testing.T, servers []builtin.LanguageServer) {
 	assert.Equal(t, first.String(), second.String(), "every run prints the same")
 	for _, want := range []string{
 		"pending   call-1", "running   call-1", "completed call-1",
-		`repaired /offset: "18" became 18`, "error     call-4", "answered  call-9 reject", "undefined: middle", "want 2.5",
+		`repaired /offset: "18" became 18`, "error     call-5", "answered  call-10 reject", "undefined: middle", "want 2.5",
 		"completed call-1 skill", "completed call-2.1 grep", "Median is in stats.go, line 20", "[subagent explore, 2 calls, session_id task_ID]",
-		"completed call-3.2 bash", "completed call-3 batch: 2 of 2 calls",
-		"12 calls completed, 3 ended in an error the model could read, 5 questions were asked",
+		"completed call-4.2 bash", "completed call-4 batch: 2 of 2 calls", "| even | the mean of the two in the middle |",
+		"13 calls completed, 3 ended in an error the model could read, 6 questions were asked",
 	} {
 		assert.Contains(t, first.String(), want)
 	}
@@ -51,7 +51,7 @@ func check(t *testing.T, servers []builtin.LanguageServer) {
 
 func TestInteractive(t *testing.T) {
 	var out bytes.Buffer
-	require.NoError(t, run(t.Context(), &out, strings.NewReader("what\no\na\no\no\nr keep it\n"), nil))
+	require.NoError(t, run(t.Context(), &out, strings.NewReader("what\no\no\na\no\no\nr keep it\n"), nil))
 	assert.Contains(t, out.String(), "[o]nce, [a]lways, [r]eject")
 	assert.Contains(t, out.String(), "The user rejected this and said: keep it")
 }
@@ -59,7 +59,7 @@ func TestInteractive(t *testing.T) {
 func TestInteractiveInputEnds(t *testing.T) {
 	var out bytes.Buffer
 	require.NoError(t, run(t.Context(), &out, strings.NewReader(""), nil))
-	assert.Contains(t, out.String(), "4 calls completed, 9 ended in an error", "nothing runs that nobody allowed")
+	assert.Contains(t, out.String(), "4 calls completed, 10 ended in an error", "nothing runs that nobody allowed")
 	_, end, _ := strings.Cut(out.String(), "== the end")
 	assert.NotContains(t, end, "sorted[mid-1]")
 }

@@ -28,7 +28,7 @@ type request struct {
 	tool, input string
 }
 
-func newModel(dir string, relaxed, gopls bool) *model {
+func newModel(dir, origin string, relaxed, gopls bool) *model {
 	check := turn{
 		say:   "Does it compile?",
 		calls: []request{{"bash", `{"command":"go test ./...","description":"Run the tests"}`}},
@@ -43,12 +43,13 @@ func newModel(dir string, relaxed, gopls bool) *model {
 	}
 	return &model{relaxed: relaxed, script: []turn{
 		{
-			say: "I see how tests are run here, and send somebody to find the function.",
+			say: "I see how tests are run here, send somebody to find the function, and read what a median is.",
 			calls: []request{
 				{"skill", `{"name":"testing"}`},
 				{"task", `{"description":"find Median","subagent_type":"explore","prompt":"Where is Median, and where are its tests? Answer with files and lines."}`},
+				{"webfetch", input("url", origin+"/median.html")},
 			},
-			want: []string{"go test ./...", "stats.go, line 20"},
+			want: []string{"go test ./...", "stats.go, line 20", "the mean of the two in the middle"},
 		},
 		{
 			say: "The code and the state of the tests, in one call.",

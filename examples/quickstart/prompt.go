@@ -12,10 +12,11 @@ import (
 
 // answers is what the user of the script says to each question.
 var answers = map[string]permission.Answer{
-	"task explore":       {Reply: permission.Once},
-	"bash go test ./...": {Reply: permission.Always},
-	"edit stats.go":      {Reply: permission.Once},
-	"bash rm -r golden":  {Reply: permission.Reject, Message: "golden/ is still needed, leave it"},
+	"task explore":               {Reply: permission.Once},
+	"webfetch $SITE/median.html": {Reply: permission.Once},
+	"bash go test ./...":         {Reply: permission.Always},
+	"edit stats.go":              {Reply: permission.Once},
+	"bash rm -r golden":          {Reply: permission.Reject, Message: "golden/ is still needed, leave it"},
 }
 
 // prompter returns what shows a question and gets the answer: from the script,
@@ -35,7 +36,7 @@ func prompter(log *transcript, in io.Reader) func(context.Context, permission.Pr
 		id := p.Request.CallID
 		log.prompt(id, p)
 		if in == nil {
-			key := p.Request.Permission + " " + strings.Join(p.Request.Patterns, ", ")
+			key := log.mask(p.Request.Permission + " " + strings.Join(p.Request.Patterns, ", "))
 			a, ok := answers[key]
 			if !ok {
 				a = permission.Answer{Reply: permission.Reject, Message: "not in the script: " + key}

@@ -20,8 +20,8 @@ import (
 // then every run prints the same. Times and the temporary directory are masked
 // for the same reason.
 type transcript struct {
-	out io.Writer
-	dir string
+	out    io.Writer
+	masked map[string]string // what differs from run to run, and what is printed in its place
 
 	mu      sync.Mutex
 	order   []string            // calls of the turn that are not over, in call order
@@ -35,8 +35,8 @@ type transcript struct {
 	kids    map[string][]string // of those
 }
 
-func newTranscript(out io.Writer, dir string) *transcript {
-	return &transcript{out: out, dir: dir, held: map[string][]string{}, over: map[string]bool{}, shown: map[string]int{}, states: map[tool.State]int{}, parents: map[string]string{}, kids: map[string][]string{}}
+func newTranscript(out io.Writer, masked map[string]string) *transcript {
+	return &transcript{out: out, masked: masked, held: map[string][]string{}, over: map[string]bool{}, shown: map[string]int{}, states: map[tool.State]int{}, parents: map[string]string{}, kids: map[string][]string{}}
 }
 
 var (
@@ -45,7 +45,10 @@ var (
 )
 
 func (t *transcript) mask(s string) string {
-	return sessions.ReplaceAllString(durations.ReplaceAllString(strings.ReplaceAll(s, t.dir, "$WORKSPACE"), "0s"), "task_ID")
+	for from, to := range t.masked {
+		s = strings.ReplaceAll(s, from, to)
+	}
+	return sessions.ReplaceAllString(durations.ReplaceAllString(s, "0s"), "task_ID")
 }
 
 // family notes a call that another call made. Its lines are printed when that one ends.
