@@ -455,7 +455,7 @@ func (v *visitor) cd(c *Command, inv invocation, st *state) flow {
 		}
 		real := v.fs.resolve(b, target.Text, true)
 		byName := v.fs.resolve("/", logical, true)
-		if !real.ok || !byName.ok || slices.ContainsFunc(st.moved, func(m string) bool { return within(real.path, m) }) {
+		if !real.ok || !byName.ok || slices.ContainsFunc(v.moved, func(m string) bool { return within(real.path, m) }) {
 			next.dirs = nil
 			return flow{next, old}
 		}

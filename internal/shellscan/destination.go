@@ -111,7 +111,7 @@ func (v *visitor) after(p *program, in *parsed, ops []int, words []Word, st *sta
 		st.fresh = true
 	}
 	kind, ok := p.flags["links"]
-	if !ok || v.quiet > 0 && len(st.moved) > 8 {
+	if !ok || v.quiet > 0 && len(v.moved) > 8 {
 		return
 	}
 	mark := func(w Word) {
@@ -119,12 +119,12 @@ func (v *visitor) after(p *program, in *parsed, ops []int, words []Word, st *sta
 			w = constant(".")
 		}
 		for _, d := range st.dirs {
-			if res := v.fs.resolve(d, w.Text, false); res.ok && !slices.Contains(st.moved, res.path) {
-				st.moved = append(slices.Clip(st.moved), res.path)
+			if res := v.fs.resolve(d, w.Text, false); res.ok && !slices.Contains(v.moved, res.path) {
+				v.moved = append(slices.Clip(v.moved), res.path)
 			}
 		}
 		if strings.HasPrefix(w.Text, "/") && st.dirs == nil {
-			st.moved = append(slices.Clip(st.moved), path.Clean(w.Text))
+			v.moved = append(slices.Clip(v.moved), path.Clean(w.Text))
 		}
 	}
 	switch kind {

@@ -173,7 +173,7 @@ func (v *visitor) parts(a atoms, parts []syntax.WordPart, st *state, mode wordMo
 func (v *visitor) sub(list []*syntax.Stmt, st *state) {
 	cond := v.cond
 	v.cond = 0
-	v.block(list, st.clone())
+	v.apart(list, st)
 	v.cond = cond
 }
 

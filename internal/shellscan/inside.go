@@ -133,7 +133,7 @@ func (v *visitor) reparse(text string, st *state) {
 	}
 	v.bytes += len(text)
 	stmts, _ := parse(text, v.dialect)
-	v.inText(text, func() { v.block(stmts, st.clone()) })
+	v.inText(text, func() { v.apart(stmts, st) })
 }
 
 // hiddenIn looks through the quoted strings of a text that is opaque: arithmetic and subscripts evaluate strings again.

@@ -37,7 +37,7 @@ func (v *visitor) nest(text, by string, d Dialect, parent int, span [2]int, st *
 
 // child returns the state that a shell of its own starts with.
 func (st *state) child() *state {
-	return &state{dirs: st.dirs, moved: st.moved, home: st.home, cdOff: st.cdOff, fresh: st.fresh, set: st.set}
+	return &state{dirs: st.dirs, home: st.home, cdOff: st.cdOff, fresh: st.fresh, set: st.set}
 }
 
 // shell handles sh, bash and their like.

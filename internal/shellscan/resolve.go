@@ -158,6 +158,7 @@ type use struct {
 	redirect bool
 	noFollow bool // the last component is not followed
 	command  int
+	links    bool // links below it are followed
 	quiet    bool // only report what is not plainly inside: an argument of which nothing is known
 
 	pattern string // for globs: what follows the directory
@@ -193,7 +194,7 @@ func (v *visitor) file(w Word, st *state, u use) {
 	if !f.Unknown {
 		v.locate(&f, text, tails, st, u)
 	}
-	if (w.listed || w.Glob && st.fresh) && u.mode&Write != 0 && !u.noFollow && !f.Unknown {
+	if ((w.listed || w.Glob && st.fresh) && u.mode&Write != 0 && !u.noFollow || u.links) && !f.Unknown {
 		v.throughLinks(&f, w, st)
 	}
 	plainInside := !f.Unknown && !f.Secret && !f.Protected && len(f.outside) == 0
@@ -245,7 +246,7 @@ func (v *visitor) locate(f *FileUse, text string, tails []string, st *state, u u
 					f.Secret = f.Secret || v.s.opts.secret(n)
 				}
 			}
-			for _, m := range st.moved {
+			for _, m := range v.moved {
 				if within(res.path, m) {
 					f.Unknown = true
 				}

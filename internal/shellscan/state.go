@@ -16,16 +16,15 @@ type state struct {
 	set   map[string]bool  // names that were assigned; HOME and PWD are known until then
 	fixed map[string]bool  // readonly or local: assignments do not do what they say
 	funcs map[string]*syntax.Stmt
-	moved []string // directories below which earlier commands may have put links
-	home  bool     // HOME was assigned
-	cdOff bool     // cd means something else, or CDPATH is set
-	ifs   bool     // IFS was assigned
-	errex bool     // set -e
-	anyFn bool     // functions may be defined that are not known
-	fresh bool     // earlier commands may have made files in the working directory
-	dead  bool     // not reached
-	many  bool     // more variables were assigned than are kept
-	args  []atoms  // positional parameters, if they are known
+	home  bool    // HOME was assigned
+	cdOff bool    // cd means something else, or CDPATH is set
+	ifs   bool    // IFS was assigned
+	errex bool    // set -e
+	anyFn bool    // functions may be defined that are not known
+	fresh bool    // earlier commands may have made files in the working directory
+	dead  bool    // not reached
+	many  bool    // more variables were assigned than are kept
+	args  []atoms // positional parameters, if they are known
 	argOK bool
 	own   bool // the maps are this state's alone
 }
@@ -186,11 +185,6 @@ func join(a, b *state) *state {
 			c.anyFn = true
 		}
 	}
-	for _, d := range b.moved {
-		if !slices.Contains(c.moved, d) {
-			c.moved = append(slices.Clip(c.moved), d)
-		}
-	}
 	c.home, c.cdOff, c.ifs = a.home || b.home, a.cdOff || b.cdOff, a.ifs || b.ifs
 	c.errex = a.errex && b.errex
 	c.anyFn = c.anyFn || a.anyFn || b.anyFn
@@ -222,6 +216,6 @@ func union(a, b []string) []string {
 // same reports whether nothing changed between two states that the body of a loop could notice.
 func same(a, b *state) bool {
 	return slices.Equal(a.dirs, b.dirs) && slices.Equal(a.prev, b.prev) && len(a.vars) == len(b.vars) && len(a.funcs) == len(b.funcs) &&
-		len(a.moved) == len(b.moved) && a.home == b.home && a.cdOff == b.cdOff && a.ifs == b.ifs && a.many == b.many && a.anyFn == b.anyFn && a.fresh == b.fresh &&
+		a.home == b.home && a.cdOff == b.cdOff && a.ifs == b.ifs && a.many == b.many && a.anyFn == b.anyFn && a.fresh == b.fresh &&
 		sameArgs(a, b) && len(a.set) == len(b.set) && maps.EqualFunc(a.vars, b.vars, func(x, y atoms) bool { return slices.Equal(x, y) })
 }

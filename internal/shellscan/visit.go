@@ -34,6 +34,8 @@ type visitor struct {
 	inPipe  bool // its input is a pipe
 	pipeIn  Word // the names that come through the pipe, if a listing is on its other end
 
+	moved []string // directories below which earlier commands may have put links; also those of subshells
+
 	pipeText *Word // what echo or printf sends through it, never taken to be the whole of it
 }
 
@@ -112,6 +114,11 @@ func (v *visitor) block(list []*syntax.Stmt, st *state) *state {
 	return st
 }
 
+// apart runs statements in a copy of the shell: of what they do only the files stay.
+func (v *visitor) apart(list []*syntax.Stmt, st *state) {
+	st.fresh = v.block(list, st.clone()).fresh || st.fresh
+}
+
 // stopsOnError reports whether set -e ends the shell when the statement fails: not for lists, of which the left side may
 // fail.
 func stopsOnError(s *syntax.Stmt) bool {
@@ -183,7 +190,7 @@ func (v *visitor) command(s *syntax.Stmt, st *state) flow {
 	case *syntax.BinaryCmd:
 		return v.binary(c, st)
 	case *syntax.Subshell:
-		v.block(c.Stmts, st.clone())
+		v.apart(c.Stmts, st)
 		return always(st)
 	case *syntax.Block:
 		return v.blockFlow(c.Stmts, st)
@@ -273,12 +280,13 @@ func (v *visitor) binary(c *syntax.BinaryCmd, st *state) flow {
 		y := v.stmt(c.Y, v.fork(x.fail, x.ok))
 		return flow{join(x.ok, y.ok), y.fail}
 	case syntax.Pipe, syntax.PipeAll:
-		v.stmt(c.X, st.clone())
+		first := v.stmt(c.X, st.clone())
 		names, piped, text := v.pipeIn, v.inPipe, v.pipeText
 		v.pipeIn, _ = v.listing(c.X, st)
 		v.inPipe, v.pipeText = true, v.printed(c.X, st)
-		v.stmt(c.Y, st.clone())
+		second := v.stmt(c.Y, st.clone())
 		v.pipeIn, v.inPipe, v.pipeText = names, piped, text
+		st.fresh = first.any().fresh || second.any().fresh
 	default:
 		v.opaque("an operator that is not known")
 		v.stmt(c.X, st.clone())
@@ -316,8 +324,9 @@ func (v *visitor) loop(st *state, round func(*state) *state) flow {
 	round = func(st *state) *state { return v.caught(false, func() *state { return plain(st) }) }
 	v.quiet++
 	for i := 0; ; i++ {
+		known := len(v.moved)
 		next := join(st, round(st.clone()))
-		if same(next, st) {
+		if same(next, st) && known == len(v.moved) {
 			break
 		}
 		st = next

@@ -323,10 +323,14 @@ func (v *visitor) find(p *program, c Command, inv invocation, st *state) flow {
 		}
 	}
 	idx := v.emit(c, st)
+	follow := slices.ContainsFunc(words, func(w Word) bool { return w.Text == "-L" || w.Text == "-follow" })
 	if len(paths) == 0 {
 		paths = []Word{constant(".")}
 	}
 	for _, w := range paths {
+		if follow && (len(actions) > 0 || mode&Write != 0) {
+			v.file(v.foundBy([]Word{w}, nil), st, use{mode: Read | Dir, command: idx, links: true})
+		}
 		if mode&Write != 0 && len(names) > 0 {
 			v.file(w, st, use{mode: Read | Dir, command: idx})
 			v.file(v.foundBy([]Word{w}, names), st, use{mode: Write, command: idx})
