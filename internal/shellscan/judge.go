@@ -28,11 +28,19 @@ func (s *Script) denied(r Rules, d *Decision) bool {
 	for i := range s.Commands {
 		c := &s.Commands[i]
 		if c.Free && len(c.Argv) > 0 && s.decide(c, rules, nil) == Deny && !s.onlyStars(c, rules) {
-			d.add(Deny, "denied by a rule: "+c.String())
+			d.add(Deny, c.denial())
 			hit = true
 		}
 	}
 	return hit
+}
+
+// denial says why a command is denied.
+func (c *Command) denial() string {
+	if len(c.Argv) > 0 && !c.Argv[0].known() {
+		return "it is not known what this runs, so it may be what a rule denies; name the program: " + c.String()
+	}
+	return "denied by a rule: " + c.String()
 }
 
 // onlyStars reports whether what denies the command is a rule for everything, which does not mean builtins like cd.
@@ -86,7 +94,11 @@ func (q *Question) Judge(r Rules) Decision {
 			a = Allow
 		}
 		d.Each = append(d.Each, a)
-		d.add(a, q.Permission+" "+p)
+		why := "no rule allows: "
+		if a == Deny {
+			why = "denied by a rule: "
+		}
+		d.add(a, why+q.Permission+" "+p)
 	}
 	return d
 }
@@ -175,7 +187,7 @@ func (q *Question) judgeBash(r Rules) Decision {
 	for i := range s.Commands { // denies first, for everything that was found
 		c := &s.Commands[i]
 		if (!c.Free || len(c.Risks) > 0) && s.decide(c, rules, nil) == Deny {
-			d.add(Deny, "denied by a rule: "+c.String())
+			d.add(Deny, c.denial())
 			if n := slices.Index(q.commands, i); n >= 0 {
 				d.Each[n] = Deny
 			}
