@@ -82,8 +82,9 @@ func TestSessionStateJobs(t *testing.T) {
 	if _, ok := b.ts.Tool("bash"); !ok {
 		t.Skip("no shell")
 	}
-	b.ok("bash", in{"command": "echo first; sleep 1.5; echo done", "background": true})
+	b.ok("bash", in{"command": "echo first; while [ ! -f go ]; do sleep 0.05; done; echo done", "background": true})
 	b.ok("bash", in{"command": "echo second; sleep 600", "background": true})
+	b.put("go", "")
 	assert.Contains(t, b.ok("job_output", in{"job": "job_1", "until": "exit"}), "done")
 	data := keptState(t, b)
 	require.ErrorIs(t, b.ts.Restore(stateSession, data), ErrState, "a job runs")
