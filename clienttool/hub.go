@@ -156,6 +156,22 @@ func (h *Hub) sortedLeases() []*lease {
 	return ls
 }
 
+// Revoke ends what a principal has here, as when its credentials have expired: its
+// links are closed with a bye that says so, which ends a [Client]'s Run, its tools are
+// gone, and its calls fail. It returns the ids of its clients. Carriers must refuse
+// the principal from then on, or it comes back.
+func (h *Hub) Revoke(principal string) (clientIDs []string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, l := range h.sortedLeases() {
+		if l.principal == principal {
+			clientIDs = append(clientIDs, l.clientID)
+			l.end(CodeGone, &Message{Type: TypeBye, Reason: ReasonUnauthorized, Code: CodeUnauthorized})
+		}
+	}
+	return clientIDs
+}
+
 // ClientInfo describes one client.
 type ClientInfo struct {
 	ClientID  string

@@ -84,4 +84,20 @@ var lifecycle = []fault{
 		res, _ := call.Result()
 		assert.Equal(t, "half", res.Output)
 	}},
+	{0, "credentials expire", clienttool.Options{}, func(t *testing.T, ctx context.Context, r *ct.Rig) {
+		a := dial(t, r.Hub, clienttool.Peer{Principal: "mallory"})
+		require.True(t, a.greet(hello("a", "i1", "x")))
+		other := r.Client("b").Tool("x")
+		synctest.Wait()
+		call := mustStart(t, r.Hub, clienttool.CallRequest{Tool: "client_a_x", Timeout: time.Hour})
+		a.recv(clienttool.TypeRequest)
+		assert.Equal(t, []string{"a"}, r.Hub.Revoke("mallory"))
+		m := a.recv(clienttool.TypeBye)
+		assert.Equal(t, clienttool.ReasonUnauthorized, m.Reason)
+		assert.Zero(t, m.RetryMs, "for good")
+		ends(t, call, clienttool.CodeGone, clienttool.Unknown)
+		assert.Empty(t, r.Hub.Revoke("nobody"))
+		works(t, mustStart(t, r.Hub, clienttool.CallRequest{Tool: "client_b_x"}), "ok")
+		assert.Len(t, other.Calls(), 1)
+	}},
 }

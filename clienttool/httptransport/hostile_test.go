@@ -42,6 +42,14 @@ func TestHostileAnonymous(t *testing.T) {
 			assert.Empty(t, s.hub.Clients())
 		})
 	}
+	// A panic is no anonymous peer either.
+	broken := open(t, anonymous(), httptransport.Options{Guard: httptransport.Guard{Authenticate: func(*http.Request) (clienttool.Peer, error) { panic("broken") }}})
+	for _, k := range everyRoute {
+		if k.path != "/execute" && k.path != "/ticket" {
+			code, _ := broken.do(k.method, k.path, k.body)
+			assert.Equal(t, 401, code, "%s %s", k.method, k.path)
+		}
+	}
 	// Where anonymous peers are let in, they still cannot run what others have, whatever Authorize says.
 	o := anonymous()
 	o.Authorize = func(context.Context, clienttool.Peer, clienttool.Op, clienttool.Target) error { return nil }
