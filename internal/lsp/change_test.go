@@ -265,6 +265,39 @@ func TestPull(t *testing.T) {
 	})
 }
 
+// TestRefresh: a server that says that it would answer otherwise now is asked
+// again, and one that refuses to answer is asked until the time is over.
+func TestRefresh(t *testing.T) {
+	needSlash(t)
+	synctest.Test(t, func(t *testing.T) {
+		n := 0
+		p := newPark(t, map[string]string{"/w/a.go": "new\n"}, Server{}, func(int) *fake {
+			f := newFake(script{"textDocument/diagnostic": func(f *fake, m *incoming) {
+				switch n++; {
+				case n == 1: // before the change
+					f.reply(m, map[string]any{"kind": "full", "items": []any{}})
+				case n < 4:
+					f.fail(m, -32603, "not yet")
+				default:
+					f.reply(m, map[string]any{"kind": "full", "items": []any{map[string]any{"range": wireRange{}, "message": "wrong"}}})
+				}
+			}})
+			f.caps = `{"textDocumentSync":1,"diagnosticProvider":{}}`
+			return f
+		})
+		r, err := p.Changed(t.Context(), []Change{{Path: "/w/a.go", Before: "old\n"}}, 5*time.Second)
+		require.NoError(t, err)
+		assert.Equal(t, []string{"/w/a.go:1 wrong"}, lines(r.New))
+		p.last().send(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "workspace/diagnostic/refresh"})
+		synctest.Wait()
+		list, _, err := p.Diagnostics(t.Context(), "/w/a.go", 2*time.Second)
+		require.NoError(t, err)
+		assert.Len(t, list, 1)
+		assert.Equal(t, 5, n)
+		require.NoError(t, p.Close())
+	})
+}
+
 // TestCrashDuringChange: a server that dies over a change is an error beside the
 // report, at once.
 func TestCrashDuringChange(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 const (
 	quiet         = 150 * time.Millisecond // after which diagnostics without a version count
 	settle        = 500 * time.Millisecond // without news, until what follows in other files counts as told
+	pullAgain     = 250 * time.Millisecond // until a server that did not answer is asked again
 	maxFiles      = 2000                   // files whose diagnostics are kept
 	maxPerFile    = 500                    // diagnostics of a file that are kept
 	maxMessage    = 4 << 10                // bytes of a diagnostic's message
@@ -106,8 +107,8 @@ func (s *session) fresh(path string) (bool, time.Duration) {
 	switch {
 	case d == nil || f == nil || !d.sent:
 		return false, 0
-	case s.caps.DiagnosticProvider != nil && f.pull >= d.version:
-		return true, 0
+	case s.caps.DiagnosticProvider != nil: // what it tells by itself need not be all
+		return f.pull >= d.version, 0
 	case f.version > 0:
 		return f.version >= d.version, 0
 	case !f.at.After(d.at):
@@ -122,17 +123,20 @@ func (s *session) fresh(path string) (bool, time.Duration) {
 // await waits until what is known about the documents is about their content as it
 // is, or ctx ends, and returns those of which that is not so.
 func (s *session) await(ctx context.Context, paths []string) (late []string) {
-	if s.pulls() {
-		for _, p := range paths {
-			s.pull(ctx, p)
-		}
-	}
+	pulls := s.pulls()
 	for {
 		event := s.events()
 		late = late[:0]
 		var again time.Duration
 		for _, p := range paths {
-			if ok, wait := s.fresh(p); !ok {
+			ok, wait := s.fresh(p)
+			if !ok && pulls {
+				s.pull(ctx, p)
+				if ok, _ = s.fresh(p); !ok {
+					wait = pullAgain
+				}
+			}
+			if !ok {
 				late = append(late, p)
 				if wait > 0 && (again == 0 || wait < again) {
 					again = wait
@@ -143,6 +147,17 @@ func (s *session) await(ctx context.Context, paths []string) (late []string) {
 			return late
 		}
 	}
+}
+
+// refreshed forgets what the server answered when it was asked: it says itself
+// that it would answer otherwise now.
+func (s *session) refreshed() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, f := range s.diags {
+		f.pull = 0
+	}
+	s.signal()
 }
 
 // sleep waits for news, or for d if that is not 0. It returns false when there is
@@ -210,8 +225,12 @@ func (s *session) pull(ctx context.Context, path string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	keep := func(path string, version int64, r diagnosticReport) {
-		if f := s.diagnosticsOf(path); f != nil && r.Kind != "unchanged" {
-			f.pulled, f.pull = trimDiagnostics(r.Items), version
+		f := s.diagnosticsOf(path)
+		if f == nil {
+			return
+		}
+		if f.pull = version; r.Kind != "unchanged" {
+			f.pulled = trimDiagnostics(r.Items)
 		}
 	}
 	keep(path, version, r)

@@ -417,9 +417,12 @@ func (s *session) requested(method string, params json.RawMessage) (any, *RPCErr
 		return map[string]any{"applied": false, "failureReason": "files are changed only after the user has seen the change"}, nil
 	case "window/showDocument":
 		return map[string]any{"success": false}, nil
+	case "workspace/diagnostic/refresh":
+		s.refreshed()
+		return nil, nil
 	case "client/registerCapability", "client/unregisterCapability", "window/workDoneProgress/create", "window/showMessageRequest",
 		"workspace/semanticTokens/refresh", "workspace/inlayHint/refresh", "workspace/codeLens/refresh", "workspace/foldingRange/refresh",
-		"workspace/inlineValue/refresh", "workspace/diagnostic/refresh":
+		"workspace/inlineValue/refresh":
 		return nil, nil
 	}
 	return nil, &RPCError{Code: codeMethodNotFound, Message: "the client does not know " + clip(method, 100)}

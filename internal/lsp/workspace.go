@@ -168,11 +168,7 @@ func (s *session) refresh(ctx context.Context, except ...string) (changed bool) 
 	}
 	changed = s.scan(ctx, except...) || changed
 	if changed {
-		s.mu.Lock()
-		for _, f := range s.diags {
-			f.pull = 0 // it was an answer about other files
-		}
-		s.mu.Unlock()
+		s.refreshed() // what it answered was about other files
 	}
 	return changed
 }
