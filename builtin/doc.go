@@ -74,6 +74,18 @@
 // those of the caller's executor ([tool.Call.Start]), and what it says and did comes
 // back also when it does not get to the end. See [TaskConfig] for the limits.
 //
+// # Language servers
+//
+// lsp answers questions about code, and renames, through the servers of
+// [Config].LanguageServers or the host's own [LSP]. It asks "lsp", and "edit" with
+// the diff of all files for what it changes. A server is a program that runs: it
+// is started only if the host listed it, when a file that it is for is first read,
+// changed or asked about, and it may run code of the project, as build scripts.
+// After every change the result names the errors that are new; a server that does
+// not answer in time is named instead, and the change stays. Secrets and what lies
+// outside of the root are not given to servers, and where they point there the
+// result says so without opening it. [Toolset.Close] ends them.
+//
 // # Skills
 //
 // skill loads instructions from files SKILL.md in the directories of [SkillConfig].
