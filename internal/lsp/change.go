@@ -141,7 +141,8 @@ func (s *session) compare(ctx context.Context, changes []Change, r *Report) bool
 			named = append(named, ch.From)
 		}
 	}
-	if s.refresh(ctx, named...) {
+	foreign := s.refresh(ctx, named...)
+	if foreign {
 		for _, path := range had {
 			s.touch(path)
 		}
@@ -159,6 +160,14 @@ func (s *session) compare(ctx context.Context, changes []Change, r *Report) bool
 	cancel()
 	before := s.known(named)
 	s.mu.Lock()
+	if told := s.told; told != nil && !foreign {
+		// What came too late to be told with the last change is told with this one.
+		for path := range before {
+			if !slices.Contains(named, path) {
+				before[path] = told[path]
+			}
+		}
+	}
 	if !calm {
 		// It may go through the project for the first time. What it says only later
 		// about files that it has said nothing about need not be new.
@@ -203,6 +212,7 @@ func (s *session) compare(ctx context.Context, changes []Change, r *Report) bool
 	r.New = append(r.New, fresh...)
 	s.mu.Lock()
 	s.calm = s.calm || ctx.Err() == nil
+	s.told = after
 	for _, path := range named {
 		if delete(s.owed, path); slices.Contains(late, path) && !slices.Contains(unknown, path) {
 			s.owed[path] = before[path]
@@ -356,6 +366,9 @@ func (s *server) diagnostics(ctx context.Context, path string, limit time.Durati
 	if err := cur.cause(); err != nil {
 		return nil, "", err
 	}
+	cur.mu.Lock()
+	cur.told = nil // all is told now
+	cur.mu.Unlock()
 	for p, found := range cur.known(named) {
 		if path == "" || p == path {
 			for _, d := range found {

@@ -153,6 +153,47 @@ func TestOtherFiles(t *testing.T) {
 	})
 }
 
+// TestLateElsewhere: what a change broke in another file, and was said too late, is
+// told with the next change, unless somebody else changed files meanwhile.
+func TestLateElsewhere(t *testing.T) {
+	needSlash(t)
+	for _, foreign := range []bool{false, true} {
+		synctest.Test(t, func(t *testing.T) {
+			on := checker(always(0), true)
+			change := on["textDocument/didChange"]
+			n := 0
+			on["textDocument/didChange"] = func(f *fake, m *incoming) {
+				change(f, m)
+				if n++; n == 1 {
+					go func() {
+						time.Sleep(3 * time.Second)
+						f.publish("/w/other.go", 0, "0:broken")
+					}()
+				}
+			}
+			p := serve(t, map[string]string{"/w/a.go": "1\n", "/w/other.go": "x\n"}, on)
+			p.Open("/w/a.go")
+			time.Sleep(time.Second)
+			edit := func(before, after string) []string {
+				p.files.put("/w/a.go", after)
+				r, err := p.Changed(t.Context(), []Change{{Path: "/w/a.go", Before: before}}, 2*time.Second)
+				require.NoError(t, err)
+				return lines(r.New)
+			}
+			assert.Empty(t, edit("1\n", "2\n"))
+			time.Sleep(5 * time.Second)
+			if foreign {
+				p.files.put("/w/third.go", "x\n")
+				assert.Empty(t, edit("2\n", "3\n"))
+			} else {
+				assert.Equal(t, []string{"/w/other.go:1 broken"}, edit("2\n", "3\n"))
+			}
+			assert.Empty(t, edit("3\n", "4\n"), "and not again")
+			require.NoError(t, p.Close())
+		})
+	}
+}
+
 // TestStaleDiagnostics: what is said about an older version does not count, and a
 // server that is too slow is named; what it owes is told with the next change.
 func TestStaleDiagnostics(t *testing.T) {

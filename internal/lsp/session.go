@@ -40,6 +40,7 @@ type session struct {
 	version     int64 // the last that was given to a document
 	uses        int64
 	diags       map[string]*fileDiagnostics
+	told        map[string][]located // what was wrong when the last change was told about; nil: nothing is left to tell
 	owed        map[string][]located // what a file had before changes whose diagnostics came too late
 	files       map[string]Stamp     // of the files that the server watches
 	filesWhole  bool                 // files has them all
