@@ -26,7 +26,7 @@ func randomExpr(r *rand.Rand, depth int, strict bool) string {
 		`\b`, "^", "$", `(?i:kiss)`, `[Ff]oo`, `\p{Greek}`, `\p{Han}{2,}`, `\t`, `\r`, `(?:foo|bar|qux)`, `\s`, "",
 	}
 	if !strict {
-		atoms = append(atoms, ".", ".*", `\W`, `[^o]`, `\S+`, `[^"]{3,}`, `\B`)
+		atoms = append(atoms, ".", ".*", `\W`, `[^o]`, `\S+`, `[^"]{3,}`, `\B`, `"[^"]{40,}"`, `x.{45}`)
 	}
 	if depth == 0 || r.Intn(4) == 0 {
 		return atoms[r.Intn(len(atoms))]

@@ -194,3 +194,53 @@ func shapeOfRange(lo, hi rune) shape {
 	}
 	return fixed(out...)
 }
+
+// minLen is the length in bytes of the shortest match.
+func minLen(re *syntax.Regexp) int {
+	n := 0
+	switch re.Op {
+	case syntax.OpLiteral:
+		for _, r := range re.Rune {
+			least := utf8.RuneLen(r)
+			if re.Flags&syntax.FoldCase != 0 {
+				for x := unicode.SimpleFold(r); x != r; x = unicode.SimpleFold(x) {
+					least = min(least, utf8.RuneLen(x))
+				}
+			}
+			n += max(least, 1)
+		}
+	case syntax.OpCharClass:
+		if len(re.Rune) > 0 {
+			n = max(utf8.RuneLen(re.Rune[0]), 1) // the lowest is the shortest
+		}
+	case syntax.OpAnyChar, syntax.OpAnyCharNotNL:
+		n = 1
+	case syntax.OpCapture, syntax.OpPlus:
+		n = minLen(re.Sub[0])
+	case syntax.OpConcat:
+		for _, sub := range re.Sub {
+			n += minLen(sub)
+		}
+	case syntax.OpAlternate:
+		n = minLen(re.Sub[0])
+		for _, sub := range re.Sub[1:] {
+			n = min(n, minLen(sub))
+		}
+	}
+	return min(n, 1<<16)
+}
+
+// begins reports whether every match of the shape begins with the literal.
+func (a shape) begins(l literal) bool {
+	if len(a.head) < len(l.s) || l.fold {
+		return false
+	}
+	for i := range len(l.s) {
+		var c class
+		c.add(l.s[i], l.s[i])
+		if a.head[i] != c {
+			return false
+		}
+	}
+	return true
+}

@@ -13,9 +13,10 @@ const keepTable = 512 << 10
 // What looking in vain costs, in units of which one may be spent for so many bytes
 // of text before reading everything with the automaton is cheaper.
 const (
-	effortFail = 8 // a line that the automaton refused
-	effortAlso = 2 // a line without the other strings that it must have
-	perEffort  = 40
+	effortFail  = 8 // a line that the automaton refused
+	effortShort = 1 // a line that is too short
+	effortAlso  = 2 // a line without the other strings that it must have
+	perEffort   = 40
 )
 
 // tryAgain is the number of bytes after which literals get another chance.
@@ -99,9 +100,12 @@ func (m *Matcher) Lines(text []byte, at []int32) []int32 {
 		if nl := bytes.IndexByte(text[best:], '\n'); nl >= 0 {
 			end = best + nl
 		}
-		if m.p.exact && !find[who].verify {
+		switch {
+		case end-best < m.p.minAfter:
+			m.effort += effortShort
+		case m.p.exact && !find[who].verify:
 			at = append(at, int32(best+m.length[who]-1))
-		} else {
+		default:
 			begin := pos + bytes.LastIndexByte(text[pos:best], '\n') + 1
 			if !m.p.has(text[begin:end]) {
 				m.effort += effortAlso
@@ -110,18 +114,18 @@ func (m *Matcher) Lines(text []byte, at []int32) []int32 {
 			} else {
 				m.effort += effortFail
 			}
-			if m.effort*perEffort > m.read+pos && m.effort > 64*effortFail {
-				m.noLits, m.read = true, 0 // the literals do not tell lines apart
-				base := end + 1
-				if base < len(text) {
-					n := len(at)
-					at = m.dfa.Lines(text[base:], at)
-					for i := n; i < len(at); i++ {
-						at[i] += int32(base)
-					}
+		}
+		if m.effort*perEffort > m.read+pos && m.effort > 64*effortFail {
+			m.noLits, m.read = true, 0 // the literals do not tell lines apart
+			base := end + 1
+			if base < len(text) {
+				n := len(at)
+				at = m.dfa.Lines(text[base:], at)
+				for i := n; i < len(at); i++ {
+					at[i] += int32(base)
 				}
-				return at
 			}
+			return at
 		}
 		pos = end + 1
 	}

@@ -58,7 +58,9 @@ type Pattern struct {
 	// longest, if not 0, is the length of the longest string in find, and a line matches
 	// wherever one of them is found.
 	longest int
-	also    [][]byte // a line that matches has all of these too
+	// minAfter is how many bytes of a line there must be from the first string found on.
+	minAfter int
+	also     [][]byte // a line that matches has all of these too
 
 	source string
 	once   sync.Once

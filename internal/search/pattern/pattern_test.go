@@ -41,7 +41,8 @@ func TestStrategy(t *testing.T) {
 		{`x(?i:Y)zq`, Options{}, "prefilter", []string{"xyzq"}},
 		{`[ab]foo(?:bar|qux)+`, Options{}, "prefilter", nil},
 		{`.`, Options{}, "automaton", nil},
-		{`"[^"]{60,}"`, Options{}, "automaton", nil},
+		{`"[^"]{60,}"`, Options{}, "prefilter", []string{`"`}},
+		{`"[^"]{6,}"`, Options{}, "automaton", nil},
 		{`[a-z]{3}\d{4}`, Options{}, "automaton", nil},
 		{`(?i)(password|token)\s*[:=]`, Options{}, "prefilter", []string{"password", "pas\u017fword", "pa\u017fsword", "pa\u017f\u017fword", "token", "to\u212aen"}},
 		{`\b\d{1,3}\.\d{1,3}\.\d{1,3}\b`, Options{}, "prefilter", []string{"[0123456789][.][0123456789]"}},
@@ -171,6 +172,7 @@ func check(t testing.TB, expr string, text []byte, o Options) {
 }
 
 var seeds = []string{
+	`o[^o]{40,}f`, `x.{50}$`, `(?:foo|bar){16}`, `foo.{60}|foob.{45}`,
 	`foo`, `(?i)foo`, `(?i)kiss`, `foo|bar`, `fo+bar`, `\bfoo\b`, `foo$`, `^foo`, `(?i)straße`, `x?foo`, `(?:foo|b)ar`, `f[ox]o`, `foo.*bar`,
 	`(?i)(?:password|secret|token)\s*[:=]`, `[Kk]q`, `foo\s`, `(?i:kiss)[\t-\r]`, `foo\nbar`, `fo\ro`, `(foo)+`, `(|foo)bar`, `(?i:K)elvin`, `q(?i:kq)z`, `\x{212a}`, `É|é`, `(?i)é1`,
 }
@@ -208,6 +210,20 @@ func FuzzLines(f *testing.F) {
 		o := Options{Case: Case(opts % 3), Literal: opts&4 != 0, Word: opts&8 != 0, Multiline: opts&16 != 0}
 		check(t, expr, []byte(strings.Repeat(s, 1+int(times)%60)), o)
 	})
+}
+
+// TestShortLinesAreRefused: what is left of a line from the string on is measured before
+// the automaton sees it, in bytes, of which a character may have several.
+func TestShortLinesAreRefused(t *testing.T) {
+	for expr, want := range map[string]int{`"[^"]{60,}"`: 62, `q[^x]{40}`: 41, `q(?:ab|c){40}`: 41, `"[^"]{60,}"|x`: 0, `a?"[^"]{60,}`: 0} {
+		assert.Equal(t, want, must(t, expr, Options{}).minAfter, expr)
+	}
+	p := must(t, `"[^"]{60,}"`, Options{})
+	for n := 55; n < 70; n++ {
+		for _, line := range []string{`a "` + strings.Repeat("x", n) + `"`, `"" "` + strings.Repeat("é", n) + "\" b\r\n", `"` + strings.Repeat(`"`, n)} {
+			check(t, p.source, []byte("first\n"+line), Options{})
+		}
+	}
 }
 
 // A literal that is on every line while the rest never matches must not make the

@@ -146,9 +146,16 @@ func (p *Pattern) plan(re *syntax.Regexp) {
 	}
 	if !exact {
 		shape := shapeOf(re, p.Multiline)
+		if len(way.set) == 1 && !p.Multiline && shape.begins(way.set[0]) {
+			// Most lines that have the literal may be too short for what follows it, and
+			// that is seen at once.
+			if p.minAfter = minLen(re); p.minAfter >= longMatch {
+				way.cost = min(way.cost, newFinder(way.set[0]).lit.cheapest())
+			}
+		}
 		seqs := []sequence{{classes: shape.any()}}
 		if l := arrange(seqs); l.cost < min(0.8*way.cost, 0.7*costAutomaton) {
-			way = route{seqs: seqs, layout: l, cost: l.cost}
+			way, p.minAfter = route{seqs: seqs, layout: l, cost: l.cost}, 0
 		}
 	}
 	if way.cost > costAutomaton {
@@ -184,6 +191,17 @@ func (p *Pattern) plan(re *syntax.Regexp) {
 	if !p.exact && !p.Multiline {
 		p.also = f.others(way.set)
 	}
+}
+
+// longMatch is the shortest match that is longer than most lines of text, or what
+// is left of them.
+const longMatch = 40
+
+// cheapest is what looking for a literal costs where a line is refused for its length
+// mostly: a stop for the literal and one for the end of the line.
+func (l literal) cheapest() float64 {
+	i, _ := l.rarest()
+	return costIndexByte + l.chance(i)*costStop
 }
 
 // A route is a way to find lines: literals, each on its own, or with seqs all at once.
