@@ -321,7 +321,7 @@ func (ts *Toolset) applyChanges(ctx context.Context, call *tool.Call, cs *change
 	if cs.took != nil {
 		cs.took()
 	} else if cs.list[0].splices == nil { // what is too large to be held is not kept
-		ts.history.push(call.SessionID, cs.list)
+		ts.history.push(call.SessionID, cs.list, done)
 	}
 	return ts.changed(cs, done), nil
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/agenttool/tool/internal/diff"
+	"github.com/agenttool/tool/internal/fsroot"
 	"github.com/agenttool/tool/internal/textfile"
 )
 
@@ -38,6 +39,7 @@ type undoable struct {
 	edited bool // a move changed the content too
 	script bool
 	after  textfile.Hash
+	made   []fsroot.Made // directories that were made for it
 }
 
 func (d *deed) touches(abs string) bool {
@@ -45,10 +47,10 @@ func (d *deed) touches(abs string) bool {
 }
 
 // push keeps what the changes of a call were made from.
-func (h *history) push(session string, list []*change) {
+func (h *history) push(session string, list []*change, done []textfile.Result) {
 	d := &deed{}
-	for _, c := range list {
-		u := undoable{op: c.op, path: c.l.abs, to: c.to.abs, before: c.raw, link: c.l.Link, edited: c.after != nil}
+	for i, c := range list {
+		u := undoable{op: c.op, path: c.l.abs, to: c.to.abs, before: c.raw, link: c.l.Link, edited: c.after != nil, made: done[i].Made}
 		switch {
 		case c.after != nil:
 			u.after = textfile.Sum(c.after)
@@ -112,7 +114,12 @@ func (ts *Toolset) planUndo(ctx context.Context, a *attempt, name string) (*plan
 	if d == nil {
 		return ts.planChanges(ctx, a, p, []location{l}, nil, fmt.Errorf("there is no change of %s by this session to take back", oneLine(name)))
 	}
-	cs := &changes{report: reportUndo, took: func() { ts.history.drop(a.call.SessionID, d) }}
+	cs := &changes{report: reportUndo, took: func() {
+		ts.history.drop(a.call.SessionID, d)
+		for _, u := range slices.Backward(d.files) {
+			ts.fsys.root.RemoveMade(u.made) // as far as they are empty
+		}
+	}}
 	var places []location
 	for _, u := range slices.Backward(d.files) {
 		c, err := ts.undo(ctx, a, p, u)

@@ -55,6 +55,7 @@ type Result struct {
 	Note      string       // why in place, or what could not be kept; for the model
 	State     State        // of the file now; zero after Delete
 	MadeDirs  bool
+	Made      []fsroot.Made // the directories that were made for it, outermost first
 }
 
 // Errors that callers test for with errors.Is, beside those of package fsroot and io/fs.
@@ -399,7 +400,7 @@ func (c *commit) finish() []Result {
 		for _, f := range j.cleanup {
 			f()
 		}
-		r := Result{Op: j.change.Op, Path: j.target, Unchanged: j.noop, InPlace: j.inPlace, Note: j.note, MadeDirs: len(j.made) > 0}
+		r := Result{Op: j.change.Op, Path: j.target, Unchanged: j.noop, InPlace: j.inPlace, Note: j.note, MadeDirs: len(j.made) > 0, Made: j.made}
 		dir := j.dir
 		if j.toDir != nil {
 			dir = j.toDir
