@@ -32,9 +32,9 @@ type WebConfig struct {
 	RootCAs *x509.CertPool
 
 	// Transport, if not nil, makes the requests, as through a proxy. URLs are still
-	// checked, also those of redirects, but which addresses they lead to is then
-	// the transport's business: this is weaker than the default. Resolver and
-	// RootCAs are not used with it.
+	// checked, also those of redirects, and with a Resolver the addresses that it
+	// knows for them; but which addresses are connected to is then the transport's
+	// business: this is weaker than the default. RootCAs is not used with it.
 	Transport http.RoundTripper
 
 	// UserAgent is sent to servers; "" means "agenttool".

@@ -52,7 +52,8 @@ type Fetcher struct {
 	// Resolver looks names up, once per hop. Nil means net.DefaultResolver.
 	Resolver Resolver
 	// Transport, if not nil, makes the requests instead of the guarded
-	// dialer. The text of URLs is still checked on every hop, but which
+	// dialer. The text of URLs is still checked on every hop, and with a
+	// Resolver also what it says of their hosts, if it knows them; but which
 	// addresses are reached is then the transport's business.
 	Transport http.RoundTripper
 	// Limits bounds bodies. Zero fields mean the defaults.
@@ -211,22 +212,21 @@ func (r *run) hop(target *Target) (*Response, string, error) {
 		return nil, "", err
 	}
 	transport := r.fetcher.Transport
-	if transport == nil {
+	if transport == nil || r.fetcher.Resolver != nil {
 		addrs, err := r.resolve(target)
-		if err != nil {
-			return nil, "", err
-		}
-		found := Hop{Target: target, From: hop.From, Addrs: addrs, Decision: r.fetcher.Guard.DecideAddrs(target, addrs)}
-		// What the URL said openly has been asked about already.
-		asked := hop.Decision.Action == Ask && (target.Addr.IsValid() || isLocalhost(target.Host))
-		if found.Decision.Action == Deny || found.Decision.Action == Ask && !asked {
-			if err := r.check(found, false); err != nil {
+		switch {
+		case err == nil:
+			if err := r.checkAddrs(hop, addrs); err != nil {
 				return nil, "", err
 			}
+		case transport == nil:
+			return nil, "", err
 		}
-		guarded := newTransport(target, addrs, r.fetcher.RootCAs)
-		defer guarded.CloseIdleConnections()
-		transport = guarded
+		if transport == nil {
+			guarded := newTransport(target, addrs, r.fetcher.RootCAs)
+			defer guarded.CloseIdleConnections()
+			transport = guarded
+		}
 	}
 	if r.fetcher.Pace != nil {
 		done, err := r.fetcher.Pace.wait(r.clock.ctx, target.Host)
@@ -240,6 +240,18 @@ func (r *run) hop(target *Target) (*Response, string, error) {
 		resp, location, err = r.roundTrip(transport, target)
 	}
 	return resp, location, err
+}
+
+// checkAddrs decides about the answers of the lookup of a hop's host.
+func (r *run) checkAddrs(hop Hop, addrs []netip.Addr) error {
+	target := hop.Target
+	found := Hop{Target: target, From: hop.From, Addrs: addrs, Decision: r.fetcher.Guard.DecideAddrs(target, addrs)}
+	// What the URL said openly has been asked about already.
+	asked := hop.Decision.Action == Ask && (target.Addr.IsValid() || isLocalhost(target.Host))
+	if found.Decision.Action == Deny || found.Decision.Action == Ask && !asked {
+		return r.check(found, false)
+	}
+	return nil
 }
 
 // isReset reports whether a connection was closed before it brought an answer, as

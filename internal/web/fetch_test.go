@@ -419,6 +419,13 @@ func TestFetchSuppliedTransport(t *testing.T) {
 	_, err = f.Fetch(t.Context(), Request{URL: "http://metadata/"})
 	require.ErrorIs(t, err, ErrDenied)
 	assert.Equal(t, []string{"https://example.com/x"}, asked)
+
+	// With a resolver, what it knows is checked as well.
+	f.Resolver = &answers{names: map[string][][]netip.Addr{"loop.test": {addrs("127.0.0.1")}, "corp.test": {addrs("10.0.0.1")}, "pub.test": {addrs("1.1.1.1")}}}
+	for host, want := range map[string]error{"loop.test": ErrDenied, "corp.test": ErrDenied, "pub.test": nil, "unknown.test": nil} {
+		_, err := f.Fetch(t.Context(), Request{URL: "https://" + host + "/"})
+		assert.ErrorIs(t, err, want, host)
+	}
 }
 
 type roundTripper func(*http.Request) (*http.Response, error)
