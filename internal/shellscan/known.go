@@ -98,20 +98,50 @@ func (v *visitor) known(p *program, c Command, inv invocation, st *state) flow {
 	if p.flag("feeds") && inv.stdin != nil {
 		v.partly(*inv.stdin, words[0].Text, idx, st)
 	}
+	where := st
+	if root.name == "git" || root.name == "go" {
+		where = v.elsewhere(opts, st)
+	}
 	creates := in.has("-c", "-r", "-u", "-A", "--create", "--append", "--update", "--delete", "--concatenate")
 	for _, o := range opts {
 		o.writes = creates
-		v.optionFiles(o, idx, inv, st)
+		if o.name == "-C" {
+			v.optionFiles(o, idx, inv, st)
+		} else {
+			v.optionFiles(o, idx, inv, where)
+		}
 	}
-	v.operandFiles(p, &in, ops, words, idx, st)
+	v.operandFiles(p, &in, ops, words, idx, where)
 	for _, u := range in.unknown {
 		if !p.flag("data") {
 			v.maybePath(idx, words[u], st)
 		}
 	}
-	v.after(p, &in, ops, words, st)
+	v.after(p, &in, ops, words, where)
+	st.fresh = st.fresh || where.fresh
 	v.offer(idx)
 	return always(st)
+}
+
+// elsewhere is the state of a program that was told by -C to work in another directory.
+func (v *visitor) elsewhere(opts []found, st *state) *state {
+	for _, o := range opts {
+		if o.name != "-C" || o.at < 0 {
+			continue
+		}
+		there := st.clone()
+		there.dirs = nil
+		for _, d := range st.dirs {
+			res := v.fs.resolve(d, o.value.Text, true)
+			if !res.ok || !o.value.known() {
+				there.dirs = nil
+				break
+			}
+			there.dirs = append(there.dirs, res.path)
+		}
+		st = there
+	}
+	return st
 }
 
 // unpacks reports whether tar takes files out of an archive.
@@ -206,7 +236,7 @@ func (v *visitor) optionFiles(o found, idx int, inv invocation, st *state) {
 		case 'd', 'g':
 			v.file(o.value, st, use{mode: Read | Dir, command: idx})
 		case 'W':
-			v.file(o.value, st, use{mode: Write | Dir, command: idx})
+			v.file(o.value, st, use{mode: Write | Dir, command: idx, into: true})
 		case 'e': // a directory that an archive is unpacked in, or packed from
 			u := use{mode: Read | Dir, command: idx}
 			if o.writes = v.unpacks(inv.words, o); o.writes {

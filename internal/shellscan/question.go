@@ -109,7 +109,7 @@ func (s *Script) Asks() []*Question {
 			}
 			t := &q.targets[i]
 			t.silent = t.silent && silent
-			t.tree = t.tree || f.Mode&Recursive != 0
+			t.tree = t.tree || f.Mode&Recursive != 0 || f.into
 			t.changed = t.changed || f.Mode&Write != 0
 			t.also, t.maybe = append(t.also, f.also...), cmp.Or(t.maybe, f.maybe)
 		}

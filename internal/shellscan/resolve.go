@@ -159,6 +159,7 @@ type use struct {
 	noFollow bool // the last component is not followed
 	command  int
 	links    bool // links below it are followed
+	into     bool // a directory that files of unknown names are written into
 	quiet    bool // only report what is not plainly inside: an argument of which nothing is known
 
 	pattern string // for globs: what follows the directory
@@ -169,7 +170,7 @@ func (v *visitor) file(w Word, st *state, u use) {
 	if v.quiet > 0 || v.away > 0 || w.Text == "" {
 		return
 	}
-	f := FileUse{Path: visible(w.Text), Mode: u.mode, Command: u.command, Redirect: u.redirect}
+	f := FileUse{Path: visible(w.Text), Mode: u.mode, Command: u.command, Redirect: u.redirect, into: u.into}
 	text, tails := w.Text, []string(nil)
 	switch {
 	case harmlessDevice(text):

@@ -109,6 +109,7 @@ type FileUse struct {
 
 	outside []string // directories outside of the roots
 	rel     []string // how rules call the file: relative to the root when inside
+	into    bool     // files of unknown names are written into it
 	mention bool     // an argument of which it is not known what it is for, and which is the name of a file
 	also    []string // what a pattern stands for, where that could be listed; rules that deny and ask see it, too
 	maybe   string   // the pattern with what is not known in it, where it could not

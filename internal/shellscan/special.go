@@ -282,6 +282,11 @@ func (v *visitor) inlineOperand(k *call) {
 
 // scriptOperand marks interpreters that read a program from their input.
 func (v *visitor) scriptOperand(k *call) {
+	if k.in.has("-i") && k.in.has("-e", "-E", "-n", "-p") { // perl -pi -e code files
+		for _, i := range k.ops {
+			v.file(k.words[i], k.st, use{mode: Write, noFollow: true, command: len(v.s.Commands)})
+		}
+	}
 	if len(k.ops) > 0 && !standardInput(k.words[k.ops[0]]) {
 		return
 	}
