@@ -270,7 +270,7 @@ func TestAlways(t *testing.T) {
 		"systemctl status x":            "systemctl status *",
 		"'my tool' x":                   "'my tool' x",
 		"npx prettier --check .":        "npx prettier *",
-		"echo $((1))":                   "",
+		"echo $((x))":                   "",
 		"sort -o b.txt a.txt":           "sort -o b.txt a.txt",
 		"trap 'ls' EXIT":                "",
 		"export FOO=1":                  "",

@@ -2,6 +2,7 @@ package shellscan
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -80,7 +81,7 @@ func (v *visitor) builtin(name string, c *Command, inv invocation, st *state) (f
 		}
 		simple()
 	case "read":
-		c.read = true
+		c.read, c.Free = true, v.plainRead(words)
 		simple()
 		v.names(words, "a", []string{"REPLY"}, st)
 		if last := words[len(words)-1]; v.pipeIn.Glob && !inv.piped && validName(last) && v.envKind(last.Text) != envSensitive &&
@@ -109,7 +110,10 @@ func (v *visitor) builtin(name string, c *Command, inv invocation, st *state) (f
 		}
 		st.forget()
 	case "set":
-		c.read = true
+		c.read, c.Free = true, len(words) > 1
+		for i, w := range words[1:] {
+			c.Free = c.Free && w.known() && (strictOptions.MatchString(w.Text) || i > 0 && strictNames[w.Text] && strings.HasSuffix(words[i].Text, "o"))
+		}
 		simple()
 		v.set(words, st)
 	case "shopt":
@@ -267,6 +271,31 @@ func (v *visitor) unset(words []Word, st *state) {
 			v.setName(w, st)
 		}
 	}
+}
+
+// strictOptions and strictNames are options of set that make a text stop at errors or
+// show what it does, and nothing else.
+var (
+	strictOptions = regexp.MustCompile(`^[-+][euxv]*[euxvo]$`)
+	strictNames   = map[string]bool{"errexit": true, "nounset": true, "pipefail": true, "xtrace": true, "verbose": true}
+)
+
+// plainRead reports whether read does nothing but fill variables that mean nothing to
+// any program.
+func (v *visitor) plainRead(words []Word) bool {
+	for i := 1; i < len(words); i++ {
+		w := words[i]
+		switch {
+		case !w.known():
+			return false
+		case w.Text == "-r" || w.Text == "-s" || w.Text == "-rs" || w.Text == "-a" || w.Text == "-ra":
+		case w.Text == "-p" || w.Text == "-d" || w.Text == "-n" || w.Text == "-t" || w.Text == "-rp":
+			i++ // its operand says nothing
+		case !validName(w) || v.envKind(w.Text) == envSensitive:
+			return false
+		}
+	}
+	return true
 }
 
 // set allows the options that do not change how text is read.

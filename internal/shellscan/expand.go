@@ -1,6 +1,7 @@
 package shellscan
 
 import (
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -154,6 +155,10 @@ func (v *visitor) parts(a atoms, parts []syntax.WordPart, st *state, mode wordMo
 			a = a.text(quoted, "/dev/fd/")
 			a = append(a, atom{Unknown, unknown})
 		case *syntax.ArithmExp:
+			if decimalArithm.MatchString(v.source(p)) {
+				a = append(a, atom{Unknown, unknown})
+				break
+			}
 			v.opaque("arithmetic")
 			v.arithm(p.X, st)
 			a = append(a, atom{Unknown, unknown})
@@ -230,6 +235,9 @@ func (v *visitor) param(a atoms, p *syntax.ParamExp, st *state, mode wordMode, i
 	if split {
 		dyn = atom{UnknownWords, unknowns}
 	}
+	if v.plainDefault(p) {
+		return append(a, dyn)
+	}
 	if !simpleParam(p) {
 		v.opaque("a parameter expansion with an operator")
 		v.paramInside(p, st, inQuotes)
@@ -280,6 +288,19 @@ func (v *visitor) param(a atoms, p *syntax.ParamExp, st *state, mode wordMode, i
 		a = append(a, atom{at.r, quoted})
 	}
 	return a
+}
+
+// decimalArithm is arithmetic that names no variable and so evaluates nothing twice.
+var decimalArithm = regexp.MustCompile(`^\$\(\([0-9][0-9 +*/%-]*\)\)$`)
+
+// defaultExpansion is a variable with a default of plain characters: none that quotes,
+// expands, splits the text or starts a path of somebody's.
+var defaultExpansion = regexp.MustCompile(`^\$\{[A-Za-z_][A-Za-z0-9_]*:?-[A-Za-z0-9_.,/@%=+-]*\}$`)
+
+// plainDefault reports whether p is such an expansion. What it stands for counts as
+// not known, the default included.
+func (v *visitor) plainDefault(p *syntax.ParamExp) bool {
+	return p.Param != nil && p.Exp != nil && defaultExpansion.MatchString(v.source(p))
 }
 
 func simpleParam(p *syntax.ParamExp) bool {
