@@ -566,6 +566,34 @@ func TestHostileServers(t *testing.T) {
 	}
 }
 
+// TestLSPWaiting: a call that waits for a server shows what it waits for, and ends
+// with its context.
+func TestLSPWaiting(t *testing.T) {
+	needShell(t)
+	t.Parallel()
+	sh, err := exec.LookPath("sh")
+	require.NoError(t, err)
+	b := newBench(t, "-- a.go --\npackage a\n", Config{LanguageServers: []LanguageServer{{
+		Name: "slow", Command: sh, Args: []string{"-c", "exec sleep 1000"}, Extensions: map[string]string{".go": "go"}, StartTimeout: 5 * time.Minute,
+	}}})
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	done := make(chan error, 1)
+	go func() {
+		_, err := b.runIn(ctx, "lsp", in{"operation": "documentSymbol", "filePath": "a.go"})
+		done <- err
+	}()
+	require.Eventually(t, func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return slices.ContainsFunc(b.updates, func(u tool.Update) bool { return u.Text == "slow is starting" })
+	}, time.Minute, 20*time.Millisecond)
+	start := time.Now()
+	cancel()
+	require.ErrorIs(t, <-done, context.Canceled)
+	assert.Less(t, time.Since(start), 10*time.Second)
+}
+
 // TestMissingServer: a server that is not installed is said to be missing where it
 // is asked for, with how to get it, and nowhere else.
 func TestMissingServer(t *testing.T) {
