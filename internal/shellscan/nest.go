@@ -100,7 +100,8 @@ options:
 	case command && i >= len(words):
 		v.opaque("a shell without its text")
 	case command:
-		inv.args, inv.hasArgs = words[min(i+2, len(words)):], true
+		// What xargs adds in the place of $0 may be several words.
+		inv.args, inv.hasArgs = words[min(i+2, len(words)):], !slices.ContainsFunc(words[min(i+1, len(words)):], func(w Word) bool { return w.Multi || w.Glob })
 		v.shellText(base, words[i], "-c", idx, inv, st)
 		v.arguments(idx, words, i+1, st)
 	case i < len(words) && standardInput(words[i]):
