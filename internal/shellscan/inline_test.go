@@ -19,6 +19,9 @@ import (
 func TestNothingHiddenInScripts(t *testing.T) {
 	limit, tries, seed := time.Minute, 1500, uint64(1)
 	if env := os.Getenv("SHELLSCAN_BASHDIFF"); env != "" {
+		if !sealed() {
+			t.Skip("nothing here keeps random scripts from the rest of the system: run this as nobody, in a namespace")
+		}
 		d, err := time.ParseDuration(env)
 		require.NoError(t, err)
 		limit, tries, seed = d, 1<<40, uint64(time.Now().UnixNano())
