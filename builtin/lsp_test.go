@@ -381,6 +381,8 @@ func TestLSPEditsOfFiles(t *testing.T) {
 	b.ok("edit", in{"filePath": "d/moved.go", "undo": true})
 	assert.Equal(t, "package a // x\n", b.file("old.go"))
 	assert.FileExists(t, b.path("gone.go"))
+	assert.NoDirExists(t, b.path("d"), "made for the move, and taken back with it")
+	require.NoError(t, os.Mkdir(b.path("d"), 0o777))
 
 	tree := func() string { return b.ok("ls", in{"depth": 3}) + b.file("a.go") }
 	before := tree()
