@@ -22,7 +22,8 @@ type clientLink struct {
 	heard *time.Timer
 	quiet time.Duration // after which the link is dead; 0: never
 	ended bool
-	bye   bool // said; close when nothing is left to say
+	said  map[string]*served // the tools that hello named
+	bye   bool               // said; close when nothing is left to say
 	ready time.Time
 	turn  chan struct{} // holds a token while somebody writes
 	ctx   context.Context
@@ -132,6 +133,7 @@ var (
 // greet says hello and waits for welcome or bye.
 func (c *Client) greet(ctx context.Context, k *clientLink) (*Message, error) {
 	c.mu.Lock()
+	k.said = maps.Clone(c.tools)
 	hello := &Hello{
 		Protocol: Protocol, ClientID: c.id, SessionID: c.opt.SessionID, Instance: c.instance, Resume: c.resume,
 		Tools: c.definitions(), Capabilities: []string{CapAck, CapCancel, CapProgress, CapSync, CapBatch}, MaxConcurrent: c.opt.MaxConcurrent,
@@ -161,6 +163,29 @@ func (c *Client) greet(ctx context.Context, k *clientLink) (*Message, error) {
 	}
 }
 
+// catchUp tells the host which tools were added and removed between hello and welcome,
+// when there was no link yet that could have told it.
+func (c *Client) catchUp(k *clientLink) {
+	var gone []string
+	for key, s := range k.said {
+		if c.tools[key] == nil && !slices.Contains(gone, s.def.ID) {
+			gone = append(gone, s.def.ID)
+		}
+	}
+	if slices.Sort(gone); len(gone) > 0 {
+		k.control(&Message{Type: TypeUnregister, ToolIDs: gone})
+	}
+	var added []ToolDefinition
+	for _, key := range c.order {
+		if s := c.tools[key]; k.said[key] != s || slices.Contains(gone, s.def.ID) {
+			added = append(added, s.def)
+		}
+	}
+	if k.said = nil; len(added) > 0 {
+		k.control(&Message{Type: TypeRegister, SessionID: c.opt.SessionID, Tools: added})
+	}
+}
+
 // farewell is what a bye means: a wait, or that this client is not wanted.
 func farewell(m *Message) (time.Duration, error) {
 	err := fmt.Errorf("the host said goodbye (%s)", oneLine(m.Reason, maxTitleBytes))
@@ -183,6 +208,7 @@ func (c *Client) serve(ctx context.Context, k *clientLink, welcome *Message) (re
 		k.quiet = time.Duration(w.PingMs) * time.Millisecond * 5 / 2
 		k.heard = time.AfterFunc(k.quiet, func() { cancel(errSilence) })
 	}
+	c.catchUp(k)
 	for _, call := range c.sortedCalls() {
 		call.resend(k)
 	}

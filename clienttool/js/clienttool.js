@@ -629,6 +629,7 @@ export class ClientTools {
       if (name === "plain" && i > 0 && failed && ![404, 405, 501].includes(failed.status)) break;
       const k = new Link((link, m) => this.#take(link, m));
       k.name = name;
+      k.said = new Map(this.#tools);
       const stop = () => k.end(new ClosedError("The client was shut down", "closed"));
       const timer = setTimeout(() => k.end(new ConnectError("The host did not answer in time")), this.options.helloTimeout);
       run.stop.signal.addEventListener("abort", stop);
@@ -746,6 +747,7 @@ export class ClientTools {
     this.#limits = w.limits ?? {};
     k.max = Math.max(maxFrame, Number(this.#limits.maxMessageBytes) || 0);
     if (w.resume) this.#resume = w.resume;
+    this.#catchUp(k);
     for (const ask of this.#asks.values()) k.push({ m: ask.m });
     for (const call of this.#calls.values()) {
       if (call.gone) continue;
@@ -757,6 +759,15 @@ export class ClientTools {
     }
     this.#save();
     k.welcomed(m);
+  }
+
+  // What was registered and unregistered between hello and welcome, when no link could say it.
+  #catchUp(k) {
+    const gone = new Set([...k.said].filter(([key]) => !this.#tools.has(key)).map(([, t]) => t.def.id));
+    if (gone.size > 0) k.push({ m: { type: "unregister", toolIDs: [...gone] } });
+    for (const [key, t] of this.#tools) if (k.said.get(key) !== t || gone.has(t.def.id)) k.changed.add(key);
+    if (k.changed.size > 0) k.push({ kind: "register" });
+    k.said = undefined;
   }
 
   #take(k, m) {

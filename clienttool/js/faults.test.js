@@ -36,6 +36,29 @@ test("a request that comes twice, or again after its end, runs once", async (t) 
   assert.equal(h.of("result").length, 1);
 });
 
+test("tools that change between hello and welcome are told to the host", async (t) => {
+  const h = fakeHost(), gate = {};
+  gate.open = new Promise((r) => (gate.go = r));
+  const held = async (url, init) => {
+    if (JSON.parse(init.body).type === "hello") await gate.open;
+    return h.fetch(url, init);
+  };
+  const c = new ClientTools({ url: "http://host/ct", clientID: "x", transport: "sse", fetch: held, drainTimeout: 50 });
+  t.after(() => within(c.disconnect()));
+  for (const name of ["kept", "gone", "changed"]) c.register(name, any, () => "old");
+  const ready = c.connect();
+  await sleep(20);
+  c.register("new", any, () => "n");
+  c.unregister("gone");
+  c.register("changed", { description: "Another" }, () => "new");
+  gate.go();
+  await within(ready);
+  const [{ toolIDs }] = await h.until("unregister");
+  const [{ tools }] = await h.until("register");
+  assert.deepEqual(toolIDs, ["gone"]);
+  assert.deepEqual(tools.map((d) => [d.id, d.description]).sort(), [["changed", "Another"], ["new", "A tool"]]);
+});
+
 test("a cancel that overtakes its request keeps it from running", async (t) => {
   let runs = 0;
   const { h } = await pair(t, {}, { a: () => runs++ });
